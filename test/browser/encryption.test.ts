@@ -56,8 +56,7 @@ t.test('a user encrypts by choice where it is allowed, and the choice is kept', 
   await s.talkgroup('Works', ann, bob);
   const one = await desk(t, browser, s, ann);
   t.equal(await dialogOf(one).count(), 0, 'nobody is asked before a key is needed');
-  const encrypt = one.tile('Works').getByRole('button', { name: 'Encrypt what I say in Works' });
-  await encrypt.click();
+  await one.choose('Encrypt what I say in', 'Works');
   await setUpKeys(one);
   await dialogOf(one).waitFor({ state: 'detached' });
   await one.tile('Works').getByText('You encrypt what you say, keys held by the service').waitFor();
@@ -73,6 +72,7 @@ t.test('a user encrypts by choice where it is allowed, and the choice is kept', 
   await one.page.mouse.up();
 
   await one.page.reload();
+  const encrypt = (await one.menu('Works')).getByRole('button', { name: 'Encrypt what I say in Works' });
   await pressed(encrypt, true);
   await encrypt.click();
   await pressed(encrypt, false);
@@ -82,8 +82,9 @@ t.test(
   'clear speech of an emergency is CLEAR, and a change of the talkgroup must be confirmed',
   async (t) => {
     const { s, ann, bob, root, fire } = await encryptedService(t);
-    const { page, tile, ...rest } = await desk(t, browser, s, ann, { init: TAP });
-    await setUpKeys({ page, tile, ...rest });
+    const one = await desk(t, browser, s, ann, { init: TAP });
+    const { page, tile, menu } = one;
+    await setUpKeys(one);
     await dialogOf({ page }).waitFor({ state: 'detached' });
     // Without keys, as a radio that lost them.
     const radio = await radioOf(t, s, bob);
@@ -97,7 +98,8 @@ t.test(
     await tile('Fire').getByText('Encryption is not required here any more.').waitFor();
     const again = await talkTone(t, radio, fire.id, 440);
     await tile('Fire').getByText('CLEAR', { exact: true }).waitFor();
-    await tile('Fire').getByRole('button', { name: 'I know that speech in Fire may be clear' }).click();
+    const known = 'I know that speech in Fire may be clear';
+    await (await menu('Fire')).getByRole('button', { name: known }).click();
     await tile('Fire').getByText('CLEAR', { exact: true }).waitFor({ state: 'detached' });
     await again.stop();
   },

@@ -10,8 +10,8 @@ t.test('members come and go in the list while it is open', async (t) => {
   const s = await service(t);
   const [ann, bob] = [await s.person('ann'), await s.person('bob')];
   await s.talkgroup('Fire 1', ann, bob);
-  const { page, button } = await desk(t, browser, s, ann);
-  await button('Members of', 'Fire 1').click();
+  const { page, choose } = await desk(t, browser, s, ann);
+  await choose('Members of', 'Fire 1');
   const dialog = page.getByRole('dialog', { name: 'Members of Fire 1' });
   await dialog.getByRole('heading', { name: 'Online: 1' }).waitFor();
   const radio = await bob.radio();
@@ -45,8 +45,8 @@ t.test('an administrator adds a member, takes one out and revokes tokens', async
   const [ann, bob] = [await s.person('ann', { role: 'admin' }), await s.person('bob')];
   const group = await s.talkgroup('Fire 1', ann);
   const radio = await bob.radio();
-  const { page, button } = await desk(t, browser, s, ann);
-  await button('Members of', 'Fire 1').click();
+  const { page, choose } = await desk(t, browser, s, ann);
+  await choose('Members of', 'Fire 1');
   const dialog = page.getByRole('dialog', { name: 'Members of Fire 1' });
   await dialog.getByRole('searchbox', { name: 'Username begins with' }).fill('bo');
   await page.keyboard.press('Enter');
@@ -80,8 +80,8 @@ t.test('a long list comes page by page', async (t) => {
   await s.sql`with made as (
       insert into users (username, password_hash) select 'radio ' || n, 'none' from generate_series(1, 120) n returning id)
     insert into memberships (user_id, talkgroup_id, site) select id, ${group.id}, 'depot' from made`;
-  const { page, button } = await desk(t, browser, s, ann);
-  await button('Members of', 'Fire 1').click();
+  const { page, choose } = await desk(t, browser, s, ann);
+  await choose('Members of', 'Fire 1');
   const rows = page.getByRole('button', { name: /^Take out / });
   await rows.nth(49).waitFor();
   t.equal(await rows.count(), 50);

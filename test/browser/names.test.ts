@@ -27,7 +27,7 @@ for (const [what, name] of Object.entries(names)) {
     // Older names may have what a new one must not.
     await s.sql`update talkgroups set name = ${name} where id = ${group.id}`;
     const radio = await bob.radio();
-    const { page, tile, button } = await desk(t, browser, s, ann, {
+    const { page, tile, button, choose } = await desk(t, browser, s, ann, {
       context: { viewport: { width: 390, height: 844 } },
     });
     const elements = await page.evaluate<number>(`document.querySelectorAll('img, script').length`);
@@ -53,7 +53,7 @@ for (const [what, name] of Object.entries(names)) {
     const barText = async () => (await talkBar.textContent()) ?? '';
     await comesTrue('the bar says talk now', async () => (await barText()).includes(`${name}: Talk now`));
     await page.keyboard.up('Enter');
-    await button('Members of', name).click();
+    await choose('Members of', name);
     const dialog = page.getByRole('dialog', { name: `Members of ${name}`, exact: true });
     await dialog.getByRole('button', { name: `Take out ${name}`, exact: true }).waitFor();
     t.equal(await page.evaluate(`document.querySelectorAll('img, script').length`), elements);

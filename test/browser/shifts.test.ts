@@ -31,7 +31,7 @@ t.test('the heap of a console does not grow over shifts', { timeout: 1_200_000 }
   const people = await Promise.all(names.map((name, i) => s.person(`radio ${name}`, { serial: `SN-${i}` })));
   const groups = await Promise.all(names.map((name) => s.talkgroup(name, ann, ...people)));
   const browser = await startChromium(t, { hasWebGl: true });
-  const { page, tile, button } = await desk(t, browser, s, ann);
+  const { page, tile, button, choose } = await desk(t, browser, s, ann);
   const radios = await Promise.all(people.map((person) => radioOf(t, s, person)));
   const packet = await toneOf();
   const sizes: number[] = [];
@@ -61,7 +61,7 @@ t.test('the heap of a console does not grow over shifts', { timeout: 1_200_000 }
   /** Opens what a dispatcher opens. */
   const looks = async () => {
     for (const name of names.slice(0, 3)) {
-      await button('Members of', name).click();
+      await choose('Members of', name);
       await page.getByRole('dialog').getByText('radio Fire 0').first().waitFor();
       await page.keyboard.press('Escape');
       await button('Mute', name).click();

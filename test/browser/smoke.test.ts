@@ -47,7 +47,7 @@ t.test('what a radio says is heard by the user, as loud as the tile is set', asy
   const [ann, bob] = [await s.person('ann'), await s.person('bob')];
   const [fire, police] = [await s.talkgroup('Fire', ann, bob), await s.talkgroup('Police', ann, bob)];
   const radio = await radioOf(t, s, bob);
-  const { page, tile, button } = await desk(t, browser, s, ann, { init: TAP, context });
+  const { page, tile, button, menu } = await desk(t, browser, s, ann, { init: TAP, context });
   const hears = (hz: number, isLoud: boolean) =>
     eventually(async () => {
       const [left, right] = await levelsOf(page, hz);
@@ -64,7 +64,7 @@ t.test('what a radio says is heard by the user, as loud as the tile is set', asy
   await hears(880, true);
   await button('Mute', 'Fire').click();
   const loud = await hears(440, true);
-  await tile('Fire').getByRole('slider', { name: 'Volume of Fire' }).fill('10');
+  await (await menu('Fire')).getByRole('slider', { name: 'Volume of Fire' }).fill('10');
   await eventually(async () => {
     const [left] = await levelsOf(page, 440);
     if (loud - left < 15) throw new Error(`${left} dBFS after ${loud}`);

@@ -176,7 +176,7 @@ for (const look of looks) {
     await judge(t, page, 'talk-keys', look);
     t.strictSame(await boxes(), before);
     const cut = await page.evaluate(
-      `[...document.querySelectorAll('.talk-key .word')].filter((word) => word.scrollWidth > word.clientWidth).map((word) => word.textContent)`,
+      `[...document.querySelectorAll('.talk-key .word')].filter((word) => word.scrollWidth > word.clientWidth || word.offsetHeight > word.parentElement.offsetHeight).map((word) => word.textContent)`,
     );
     t.strictSame(cut, [], 'each word fits its key');
     await page.keyboard.up('Enter');

@@ -16,7 +16,17 @@ import type { Command, ConnectionView, TalkgroupView } from '../../src/console/w
 import { idOf, manualClock, turn } from '../helpers/client/fakes.js';
 
 const view = (id: string, over: Partial<TalkgroupView> = {}): TalkgroupView => ({
-  ...{ id, name: id, floorMode: 'open', maxTalkMs: 0, online: 1, talkers: [], last: null, missed: 0 },
+  ...{
+    id,
+    number: 1,
+    name: id,
+    floorMode: 'open',
+    maxTalkMs: 0,
+    online: 1,
+    talkers: [],
+    last: null,
+    missed: 0,
+  },
   ...{ lostBetweenNodes: 0, encryption: 'allowed', isLockExpected: false, mayHaveKeys: true },
   ...{ emergenciesTotal: 0, ...over },
 });

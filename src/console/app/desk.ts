@@ -19,12 +19,14 @@ import { createMicrophoneControl, type MicrophoneControl } from '../talk/microph
 import { followSilence } from '../talk/silence.js';
 import { createTalking, type Talking } from '../talk/state.js';
 import { targetsOf } from '../talk/targets.js';
+import { createGrid, type Grid } from '../talkgroups/grid.js';
 import { createTalkgroups, type Talkgroups } from '../talkgroups/state.js';
 import type { Changes, ConnectionView } from '../worker/messages.js';
 import { createAway } from './away.js';
 import type { Config } from './config.js';
 import { createLink, type Link } from './link.js';
 import { type Account, logOut } from './session.js';
+import { nowMs } from './ticking.js';
 
 export type SoundState = 'off' | 'starting' | 'on' | { failed: string };
 
@@ -43,6 +45,8 @@ export type Desk = {
   readonly onAir: OnAir;
   /** The last ten talks. */
   readonly recent: Recent;
+  /** How their tiles are arranged. */
+  readonly grid: Grid;
   readonly talking: Talking;
   readonly alarms: Alarms;
   /** By talkgroup: the button that raises an emergency. */
@@ -117,6 +121,10 @@ export function createDesk(account: Account, config: Config): Desk {
   });
   const onAir = createOnAir(systemClock, Date.now);
   const recent = createRecent();
+  const grid = createGrid({
+    ...{ talkgroups, alarms: alarms.open, nowMs, clock: systemClock },
+    ...{ shelf: localStorage, userId: account.userId },
+  });
   const focused: Signal<string | null> = signal(null);
   const emergencyTarget = createEmergencyTarget(
     computed(() => {
@@ -160,6 +168,7 @@ export function createDesk(account: Account, config: Config): Desk {
   link.send({ kind: 'start', url: config.ws_url, rest: location.origin, token, userId, jitterMs });
   addEventListener('online', () => link.send({ kind: 'reconnect' }));
   effect(() => talkgroups.split(settings.settings.value.listening !== 'both'));
+  effect(() => grid.order.hold('key', talking.isHeld.value));
 
   return {
     ...{
@@ -172,6 +181,7 @@ export function createDesk(account: Account, config: Config): Desk {
       talkgroups,
       onAir,
       recent,
+      grid,
       talking,
       alarms,
       keys,

@@ -17,12 +17,20 @@ export async function openDesk(): Promise<void> {
     const opened = createDesk(account.value, config);
     desk.value = opened;
     listenToPresses(opened);
+    void listenToShortcuts(opened);
     showInTitle(opened);
     startSound(opened);
     await openMicrophone(opened);
   } catch (error) {
     opening.value = (error as Error).message; // RestError, or an address that is none
   }
+}
+
+/** Their code is loaded behind what the login needs. */
+async function listenToShortcuts(opened: Desk): Promise<void> {
+  // TypeError: the network failed. Every control works without them.
+  const shortcuts = await import('../keyboard/listen.js').catch(() => null);
+  shortcuts?.listenToShortcuts(opened);
 }
 
 /** After the click on the login the browser allows it at once, after a reload with the first click or key. */

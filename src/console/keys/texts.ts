@@ -42,6 +42,8 @@ export const keys = {
     noLonger: 'Encryption is not required here any more. Speech may be clear.',
     confirm: (name: string) => `I know that speech in ${name} may be clear`,
     confirmShort: 'I know',
+    /** In a tile, with the sentence in its menu. */
+    offShort: 'Encryption off',
     encrypt: (name: string) => `Encrypt what I say in ${name}`,
     encryptShort: 'Encrypt',
     encrypted: 'encrypted',

@@ -22,6 +22,8 @@ export type Settings = {
   is24Hour: boolean;
   /** The user has finished or left the first steps. */
   isSetUp: boolean;
+  /** Letters, digits and signs are shortcuts outside of text fields. */
+  areLettersOn: boolean;
 };
 
 /** Of the colours. `system`: what the browser says. */
@@ -37,6 +39,7 @@ export const defaults: Settings = {
   unselectedOutput: '',
   isMicrophoneOnDemand: false,
   ...{ microphoneId: '', isConfirming: false, theme: 'system', is24Hour: true, isSetUp: false },
+  areLettersOn: true,
 };
 
 /** localStorage, or what a test has in its place. */
@@ -77,6 +80,7 @@ function readSettings(stored: unknown): Settings {
     theme: theme === 'light' || theme === 'dark' ? theme : 'system',
     is24Hour: given.is24Hour !== false,
     isSetUp: given.isSetUp === true,
+    areLettersOn: given.areLettersOn !== false,
   };
 }
 

@@ -51,6 +51,8 @@ export const settings = {
   wrongPassword: 'The present password is wrong.',
   tooMany: (s: number | null) => `Too many attempts. Try again ${s === null ? 'later' : `in ${s} s`}.`,
   notChanged: (error: string) => `Not changed: ${error}.`,
+  letters: 'Letters, digits and signs are shortcuts',
+  lettersHint: 'Outside of text fields. Press ? for a list of keys.',
   everywhereHint:
     'Revokes all tokens of your account, also those of your phones. It takes their keys, and an administrator must accept the next one.',
 } as const;

@@ -28,6 +28,7 @@ export default function SettingsPage() {
       <Section name="keys">
         <TalkKey desk={desk} />
         <Confirming desk={desk} />
+        <Letters desk={desk} />
       </Section>
       <Section name="look">
         <LookSettings desk={desk} />
@@ -104,6 +105,22 @@ function Confirming({ desk: { settings } }: Props) {
         {words.confirming}
       </button>
       <p class="quiet">{words.confirmingHint}</p>
+    </div>
+  );
+}
+
+function Letters({ desk: { settings } }: Props) {
+  return (
+    <div class="field">
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={settings.settings.value.areLettersOn}
+          onChange={({ currentTarget }) => settings.change({ areLettersOn: currentTarget.checked })}
+        />
+        {words.letters}
+      </label>
+      <p class="quiet">{words.lettersHint}</p>
     </div>
   );
 }

@@ -2,6 +2,7 @@
 
 import { connectionText } from '../app/connection.js';
 import type { Desk } from '../app/desk.js';
+import { Lazy } from '../app/lazy.js';
 import { show } from '../app/places.js';
 import { logOut } from '../app/session.js';
 import { texts } from '../app/texts.js';
@@ -11,6 +12,8 @@ import { Icon } from '../icons/icon.js';
 import { Menu } from '../menu/menu.js';
 import { Meter } from '../sound/meter.js';
 import { TabBar } from './tab-bar.js';
+
+const loadFind = () => import('../find/view.js');
 
 export function Header({ desk }: { desk: Desk }) {
   return (
@@ -22,6 +25,9 @@ export function Header({ desk }: { desk: Desk }) {
         <span class="title">{texts.title}</span>
       </h1>
       <TabBar account={desk.account} />
+      <div class="find">
+        <Lazy load={loadFind} />
+      </div>
       <div class="header-end">
         <Connection desk={desk} />
         <Microphone desk={desk} />

@@ -4,6 +4,7 @@ import { Lazy } from '../app/lazy.js';
 import { openDesk, opening } from '../app/opening.js';
 import { texts } from '../app/texts.js';
 import { asked } from '../dialogs/state.js';
+import { isListOpen } from '../keyboard/state.js';
 import { Dock } from './dock.js';
 import { Header } from './header.js';
 import { Side } from './side.js';
@@ -12,6 +13,7 @@ import { TabPanel } from './tab-bar.js';
 
 const loadMembers = () => import('../members/view.js');
 const loadQuestion = () => import('../dialogs/view.js');
+const loadKeyList = () => import('../keyboard/list.js');
 const loadKeys = () => import('../keys/view.js');
 
 void openDesk(); // shows its own failures
@@ -32,6 +34,7 @@ export default function Shell() {
         {now.membersOf.value !== null && <Lazy key="members" load={loadMembers} />}
         {/* Not over another dialog. */}
         {now.keys.isAsking.value && now.membersOf.value === null && <Lazy key="keys" load={loadKeys} />}
+        {isListOpen.value && <Lazy key="key-list" load={loadKeyList} />}
         {asked.value !== null && <Lazy key="question" load={loadQuestion} />}
       </div>
     </div>

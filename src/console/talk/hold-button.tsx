@@ -9,6 +9,7 @@ type HoldButtonProps = {
   class?: string;
   isPressed?: boolean;
   describedBy?: string;
+  tabIndex?: number;
   onHold(source: string): void;
   onLetGo(source: string): void;
 };
@@ -42,6 +43,7 @@ export function HoldButton(props: HoldButtonProps) {
       aria-label={props.name}
       aria-pressed={props.isPressed}
       aria-describedby={props.describedBy}
+      tabIndex={props.tabIndex}
       {...holdEvents(begin)}
       onContextMenu={(event) => event.preventDefault()}
     >

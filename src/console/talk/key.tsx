@@ -24,9 +24,19 @@ type TalkKeyProps = {
   shown: readonly Shown[];
   /** Ids of further descriptions. */
   describedBy?: string;
+  tabIndex?: number;
 };
 
-export function TalkKey({ talking, id, name, text, targets, shown, describedBy = '' }: TalkKeyProps) {
+export function TalkKey({
+  talking,
+  id,
+  name,
+  text,
+  targets,
+  shown,
+  describedBy = '',
+  tabIndex,
+}: TalkKeyProps) {
   const hasTarget = targets.length > 0;
   const { isConnected, isSilent } = talking.around;
   const around = { isConnected: isConnected.value, isSilent: isSilent.value };
@@ -38,6 +48,7 @@ export function TalkKey({ talking, id, name, text, targets, shown, describedBy =
         name={name}
         isPressed={hasTarget && targets.every((target) => talking.states.value.has(target))}
         describedBy={`${describedBy} ${id}`.trim()}
+        {...(tabIndex !== undefined && { tabIndex })}
         onHold={(source) => talking.press(source, targets)}
         onLetGo={talking.release}
       />

@@ -5,7 +5,16 @@ import type { TalkerView, TalkgroupView } from '../worker/messages.js';
 
 const { lock: words } = keys;
 
-export type LockText = { text: string; tone: 'safe' | 'alarm'; isLocked: boolean; mustConfirm: boolean };
+export type LockText = {
+  text: string;
+  tone: 'safe' | 'alarm';
+  isLocked: boolean;
+  /** This browser has no key, so nothing is heard and said. */
+  hasNoKey: boolean;
+  mustConfirm: boolean;
+  /** For the tile, which has no room for the text. null: lock and talk key say it. */
+  chip: string | null;
+};
 
 type Lockable = Pick<TalkgroupView, 'encryption' | 'isLockExpected' | 'mayHaveKeys'>;
 
@@ -18,17 +27,19 @@ export function talkgroupLock(
   isEncrypting: boolean,
   phase: Phase,
 ): LockText | null {
-  const alarm = { tone: 'alarm', isLocked: false, mustConfirm: false } as const;
+  const alarm = { tone: 'alarm', isLocked: false, hasNoKey: false, mustConfirm: false, chip: null } as const;
   const hasKeys = phase === 'none' || phase === 'accepted'; // none: it needs none yet
-  const safe = { tone: 'safe', isLocked: true, mustConfirm: false } as const;
+  const safe = { ...alarm, tone: 'safe', isLocked: true } as const;
   if (encryption === 'required') {
-    if (!mayHaveKeys) return { ...alarm, text: words.forbidden };
-    return hasKeys ? { ...safe, text: words.required } : { ...alarm, text: words.without[phase] };
+    if (!mayHaveKeys) return { ...alarm, text: words.forbidden, hasNoKey: true };
+    return hasKeys
+      ? { ...safe, text: words.required }
+      : { ...alarm, text: words.without[phase], hasNoKey: true };
   }
-  if (isLockExpected) return { ...alarm, text: words.noLonger, mustConfirm: true };
+  if (isLockExpected) return { ...alarm, text: words.noLonger, mustConfirm: true, chip: words.offShort };
   if (!isEncrypting) return null;
-  if (encryption === 'off') return { ...alarm, text: words.chosenOff };
-  return hasKeys ? { ...safe, text: words.chosen } : { ...alarm, text: words.chosenWithout };
+  if (encryption === 'off') return { ...alarm, text: words.chosenOff, chip: words.offShort };
+  return hasKeys ? { ...safe, text: words.chosen } : { ...alarm, text: words.chosenWithout, hasNoKey: true };
 }
 
 /** Of a talker. Empty: there is nothing to say. */

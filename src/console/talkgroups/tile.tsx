@@ -1,122 +1,102 @@
-// Shows one talkgroup: who talks, its state and its controls. Nothing is said by colour alone.
-
+// Shows one talkgroup: who talks, its state and its controls. Nothing is said by colour alone, and its size never changes.
+import { useComputed } from '@preact/signals';
 import type { Desk } from '../app/desk.js';
-import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
+import { Icon } from '../icons/icon.js';
 import { TalkKey } from '../talk/key.js';
-import { EncryptButton, TalkgroupLock } from './lock.js';
+import { Facts } from './facts.js';
+import { Lock } from './lock.js';
+import { talkerLock, talkgroupLock } from './lock-words.js';
 import type { Tile } from './state.js';
-import { Last, Talkers } from './talkers.js';
+import { tiles as own } from './texts.js';
 
 const { talkgroups: words } = texts;
-const { short } = words;
 
 type Props = { tile: Tile; desk: Desk };
 
 export function TileView({ tile, desk }: Props) {
-  const { id, name, talkers, online, floorMode } = tile.view.value;
-  const isAlarm = desk.alarms.open.value.some(({ talkgroup_id }) => talkgroup_id === id);
+  const { grid } = desk;
+  const view = tile.view.value;
+  const { id, name, talkers } = view;
+  const isSelected = tile.isSelected.value;
+  const isCurrent = useComputed(() => grid.current.value === id).value;
+  const alarms = desk.alarms.open.value.filter(({ talkgroup_id }) => talkgroup_id === id);
+  const lock = talkgroupLock(view, tile.isEncrypting.value, desk.keys.phase.value);
   const looks = [
-    tile.isSelected.value && 'selected',
+    isSelected && 'selected',
     talkers.length > 0 && 'talking',
-    isAlarm && 'alarm',
+    (alarms.length > 0 || talkers.some(({ emergency }) => emergency)) && 'alarm',
   ].filter(Boolean);
+  const hints = talkers.map((talker) => talkerLock(talker, view, tile.isEncrypting.value).hint);
+  const tabIndex = isCurrent ? 0 : -1;
   return (
     <li>
       {/* biome-ignore lint/a11y/useSemanticElements: not a form, and a fieldset has a border and a size of its own */}
-      <div role="group" aria-label={name} data-talkgroup={id} class={`tile card ${looks.join(' ')}`}>
-        <h3 class="name">
-          <bdi>{name}</bdi>
-        </h3>
-        <div class="facts quiet">
-          <span>{words.mode[floorMode]}</span>
-          <span>{words.online(online)}</span>
+      <div role="group" aria-label={name} data-talkgroup={id} class={`tile ${looks.join(' ')}`}>
+        {/* It lies below lines 1 and 2, so that a click on them selects. */}
+        <button
+          type="button"
+          class="select"
+          aria-label={words.select(name)}
+          aria-pressed={isSelected}
+          title={[name, lock?.text, ...hints].filter(Boolean).join('\n')}
+          tabIndex={tabIndex}
+          onClick={() => desk.talkgroups.select(tile, !isSelected)}
+        />
+        <div class="head">
+          {isSelected && (
+            <span class="tick">
+              <Icon name="check" />
+            </span>
+          )}
+          <h3 class="name line">
+            <bdi>{name}</bdi>
+          </h3>
+          {lock !== null && <Lock lock={lock} />}
+          <button
+            type="button"
+            class="mute"
+            aria-label={words.mute(name)}
+            title={words.short.mute}
+            aria-pressed={tile.isMuted.value}
+            tabIndex={tabIndex}
+            onClick={() => desk.talkgroups.mute(tile, !tile.isMuted.value)}
+          >
+            <Icon name={tile.isMuted.value ? 'volume-x' : 'volume-2'} />
+          </button>
+          <button
+            type="button"
+            id={`more-${id}`}
+            aria-label={own.more(name)}
+            aria-haspopup="dialog"
+            aria-expanded={grid.menuOf.value === id}
+            tabIndex={tabIndex}
+            onClick={() => {
+              grid.menuOf.value = grid.menuOf.value === id ? null : id;
+            }}
+          >
+            <Icon name="ellipsis-vertical" />
+          </button>
         </div>
-        <div class="talkers">{talkers.length > 0 ? <Talkers tile={tile} /> : <Last tile={tile} />}</div>
-        <TalkgroupLock tile={tile} desk={desk} />
-        <Loss tile={tile} />
-        <Controls tile={tile} desk={desk} />
+        <Facts tile={tile} alarms={alarms} lock={lock} />
+        <Key tile={tile} desk={desk} tabIndex={tabIndex} hasNoKey={lock?.hasNoKey === true} />
       </div>
     </li>
   );
 }
 
-/** Loss is shown as the relay counts it, until the page is loaded again. */
-function Loss({ tile }: { tile: Tile }) {
-  const { missed, lostBetweenNodes, name } = tile.view.value;
-  return (
-    <>
-      {missed > 0 && (
-        <p class="loss name">
-          <Phrase say={(shown = '') => words.missed(missed, shown)} names={[name]} />
-        </p>
-      )}
-      {lostBetweenNodes > 0 && <p class="loss">{words.lost(lostBetweenNodes)}</p>}
-    </>
-  );
-}
-
-function Controls({ tile, desk }: Props) {
-  const { talking, talkgroups, membersOf } = desk;
-  const { name } = tile.view.value;
+function Key({ tile, desk, tabIndex, hasNoKey }: Props & { tabIndex: number; hasNoKey: boolean }) {
+  const { talking } = desk;
   const shown = talking.shown.value.get(tile.id);
   return (
-    <>
-      <div class="controls">
-        <TalkKey
-          talking={talking}
-          id={`talk-state-${tile.id}`}
-          name={words.talk(name)}
-          text={short.talk}
-          targets={[tile.id]}
-          shown={shown === undefined ? [] : [shown]}
-        />
-        <Toggle
-          name={words.mute(name)}
-          text={short.mute}
-          isOn={tile.isMuted.value}
-          change={(isOn) => talkgroups.mute(tile, isOn)}
-        />
-        <Toggle
-          name={words.select(name)}
-          text={short.select}
-          isOn={tile.isSelected.value}
-          change={(isOn) => talkgroups.select(tile, isOn)}
-        />
-      </div>
-      <label class="volume">
-        <span aria-hidden="true">{short.volume}</span>
-        <input
-          type="range"
-          aria-label={words.volume(name)}
-          min={0}
-          max={100}
-          value={Math.round(tile.volume.value * 100)}
-          onInput={(event) => talkgroups.setVolume(tile, event.currentTarget.valueAsNumber / 100)}
-        />
-      </label>
-      <div class="row">
-        <button
-          type="button"
-          aria-label={words.members(name)}
-          onClick={() => {
-            membersOf.value = tile.id;
-          }}
-        >
-          {words.short.members}
-        </button>
-        <EncryptButton tile={tile} desk={desk} />
-      </div>
-    </>
-  );
-}
-
-type ToggleProps = { name: string; text: string; isOn: boolean; change(isOn: boolean): void };
-
-function Toggle({ name, text, isOn, change }: ToggleProps) {
-  return (
-    <button type="button" aria-label={name} aria-pressed={isOn} onClick={() => change(!isOn)}>
-      {text}
-    </button>
+    <TalkKey
+      talking={talking}
+      id={`talk-state-${tile.id}`}
+      name={words.talk(tile.view.value.name)}
+      text={hasNoKey ? own.noKey : words.short.talk}
+      targets={[tile.id]}
+      shown={shown === undefined ? [] : [shown]}
+      tabIndex={tabIndex}
+    />
   );
 }

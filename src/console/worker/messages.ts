@@ -117,6 +117,8 @@ export type TalkerView = {
 
 export type TalkgroupView = {
   id: string;
+  /** Of the talkgroup, in audio frames. */
+  number: number;
   name: string;
   floorMode: FloorMode;
   /** 0: none. */

@@ -116,11 +116,20 @@ export function createViews(
   }
 
   function viewOf(id: string, talkgroup: Talkgroup): TalkgroupView {
-    const { name, floor_mode, max_talk_ms, online, missed, lostBetweenNodes, locks } = talkgroup;
+    const { name, number, floor_mode, max_talk_ms, online, missed, lostBetweenNodes, locks } = talkgroup;
     // A relay of an earlier release says nothing: it relays what is encrypted, and requires nothing.
     const { encryption = 'allowed', may_have_keys: mayHaveKeys = true } = talkgroup;
     return {
-      ...{ id, name, floorMode: floor_mode, maxTalkMs: max_talk_ms, online, missed, lostBetweenNodes },
+      ...{
+        id,
+        number,
+        name,
+        floorMode: floor_mode,
+        maxTalkMs: max_talk_ms,
+        online,
+        missed,
+        lostBetweenNodes,
+      },
       ...{ encryption, mayHaveKeys, isLockExpected: radio.isRequired(id) },
       emergenciesTotal: talkgroup.emergencies_total,
       talkers: [...talkgroup.talkers.values()].map((talker) => ({

@@ -62,7 +62,7 @@ export async function busyRadioOf(radio: FakeRadio, names: readonly string[]): P
 }
 
 const viewOf = (id: string, name: string): TalkgroupView => ({
-  ...{ id, name, floorMode: 'open', maxTalkMs: 0, online: 1, talkers: [], last: null, missed: 0 },
+  ...{ id, number: 1, name, floorMode: 'open', maxTalkMs: 0, online: 1, talkers: [], last: null, missed: 0 },
   ...{ lostBetweenNodes: 0, encryption: 'allowed', isLockExpected: false, mayHaveKeys: true },
   emergenciesTotal: 0,
 });

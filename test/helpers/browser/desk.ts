@@ -34,6 +34,10 @@ export type Desk = {
   tile(name: string): Locator;
   /** Of a tile: a button by the beginning of its name, such as `Talk in`. */
   button(what: string, name: string): Locator;
+  /** The menu of a talkgroup, which is opened unless it is open. */
+  menu(name: string): Promise<Locator>;
+  /** Presses a button of that menu by the beginning of its name, such as `Members of`. */
+  choose(what: string, name: string): Promise<void>;
   /** Console errors and violations of the policy so far, without the expected ones. */
   problems: readonly string[];
 };
@@ -101,12 +105,23 @@ export async function desk(
   await connected(page);
   if (!options.withoutMicrophone) await allowMicrophone(page);
   const tile = (name: string) => page.getByRole('group', { name, exact: true });
+  const button = (what: string, name: string) =>
+    tile(name).getByRole('button', { name: `${what} ${name}`, exact: true });
+  const menu = async (name: string) => {
+    const opener = button('More for', name);
+    if ((await opener.getAttribute('aria-expanded')) !== 'true') await opener.click();
+    return page.getByRole('dialog', { name: `More for ${name}`, exact: true });
+  };
   return {
     page,
     context,
     problems,
     tile,
-    button: (what, name) => tile(name).getByRole('button', { name: `${what} ${name}`, exact: true }),
+    button,
+    menu,
+    async choose(what, name) {
+      await (await menu(name)).getByRole('button', { name: `${what} ${name}`, exact: true }).click();
+    },
   };
 }
 

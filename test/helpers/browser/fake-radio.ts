@@ -1,6 +1,6 @@
 // Puts a worker of the test in the place of the console's radio, so that a test says what the relay says.
 import type { Page } from 'playwright-core';
-import type { Changes, TalkView } from '../../../src/console/worker/messages.js';
+import type { Changes, TalkerView, TalkgroupView, TalkView } from '../../../src/console/worker/messages.js';
 import { eventually } from '../eventually.js';
 
 const CHANNEL = 'radio of the test';
@@ -15,7 +15,7 @@ const connection = (opened) => ({
 });
 const nothing = { kind: 'changes', talkgroups: [], left: [], emergencies: [], talks: [], recent: [] };
 const talkgroup = {
-  id: ${JSON.stringify(TALKGROUP)}, name: 'Fire 1', floorMode: 'open', maxTalkMs: 0, online: 1,
+  id: ${JSON.stringify(TALKGROUP)}, number: 1, name: 'Fire 1', floorMode: 'open', maxTalkMs: 0, online: 1,
   talkers: [], last: null, missed: 0, lostBetweenNodes: 0,
   encryption: 'allowed', isLockExpected: false, mayHaveKeys: true, emergenciesTotal: 0,
 };
@@ -70,9 +70,15 @@ function happen(perSecond) {
 }
 channel.onmessage = ({ data }) => {
   if (data.groups) {
-    busy = Array.from({ length: data.groups }, (_, n) => ({ ...talkgroup, id: 'talkgroup-' + n, name: 'Group ' + n }));
+    busy = Array.from({ length: data.groups }, (_, n) => (
+      { ...talkgroup, id: 'talkgroup-' + n, number: data.groups - n, name: 'Group ' + n + data.suffix }));
     postMessage({ ...nothing, talkgroups: busy });
   }
+  if (data.fields) {
+    Object.assign(busy[data.group], data.fields);
+    postMessage({ ...nothing, talkgroups: [{ ...busy[data.group] }] });
+  }
+  if (data.leave) postMessage({ ...nothing, left: data.leave.map((n) => 'talkgroup-' + n) });
   if (data.events !== undefined) {
     clearInterval(eventsTimer);
     if (data.events > 0) happen(data.events);
@@ -113,6 +119,12 @@ onmessage = ({ data }) => {
   postMessage({ kind: 'answer', id: data.id, message: { type: 'OK', ref: data.id } });
 };
 `;
+
+/** A user who talks in the clear since now. */
+export const talkerView = (username: string, over: Partial<TalkerView> = {}): TalkerView => ({
+  ...{ session: 7, burst: 1, username, startedAtMs: Date.now(), emergency: false, isOwn: false },
+  ...{ lock: 'clear', unopened: null, ...over },
+});
 
 export type FakeRadio = ReturnType<typeof fakeRadioOf>;
 
@@ -184,8 +196,12 @@ export function fakeRadioOf(page: Page) {
       }),
     /** What became of the held talks. */
     talks: (talks: readonly TalkView[]) => say({ changes: { talks } }),
-    /** Further talkgroups: `Group 0` and so on. */
-    groups: (count: number) => say({ groups: count }),
+    /** Further talkgroups: `Group 0` and so on, the first with the highest number. The suffix makes their names longer. */
+    groups: (count: number, suffix = '') => say({ groups: count, suffix }),
+    /** Parts of one of those that have changed. */
+    changed: (group: number, fields: Partial<TalkgroupView>) => say({ group, fields }),
+    /** The console receives them no longer. */
+    left: (...groups: number[]) => say({ leave: groups }),
     /** Beginnings and ends of talk bursts in those talkgroups, until the returned function is called. */
     async events(perSecond: number) {
       await say({ events: perSecond });

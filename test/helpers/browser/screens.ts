@@ -35,7 +35,10 @@ export async function judgeEveryScreen(t: Test, browser: Browser, look: Look): P
   const { s, ann } = await busyService(t);
   const options = { context: { ...look, reducedMotion: 'reduce' as const } };
   await login(t, s, browser, look, options);
-  const { page, context, button } = await desk(t, browser, s, ann, { ...options, withoutMicrophone: true });
+  const { page, context, button, choose, menu } = await desk(t, browser, s, ann, {
+    ...options,
+    withoutMicrophone: true,
+  });
   await page.getByRole('button', { name: 'Open the microphone' }).waitFor();
   await judge(t, page, 'first-run', look);
   await leaveFirstRun(page);
@@ -54,7 +57,9 @@ export async function judgeEveryScreen(t: Test, browser: Browser, look: Look): P
   await page.getByRole('button', { name: 'Log out everywhere' }).waitFor();
   await judge(t, page, 'settings', look);
   await page.getByRole('tab', { name: 'Talkgroups' }).click();
-  await button('Members of', 'Fire 1').click();
+  await menu('Fire 1');
+  await judge(t, page, 'tile-menu', look);
+  await choose('Members of', 'Fire 1');
   await page.getByRole('button', { name: 'Take out bob' }).waitFor();
   await judge(t, page, 'members', look);
   await page.keyboard.press('Escape');

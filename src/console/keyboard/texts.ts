@@ -1,0 +1,22 @@
+// Holds the texts of the list of keys.
+export const keyList = {
+  title: 'Keys',
+  key: 'Key',
+  effect: 'Effect',
+  keys: [
+    ['Hold the talk key', 'Talk to the selected talkgroups'],
+    ['Enter', 'Press. On a talk button, hold it to talk'],
+    ['Tab', 'Next control'],
+    ['Arrows', 'Next talkgroup, tab or item'],
+    ['F6, Shift F6', 'Next region, previous region'],
+    ['/', 'Find a talkgroup or user'],
+    ['?', 'This list'],
+    ['Escape', 'Close, or leave a field'],
+    ['S', 'Select the talkgroup with the focus'],
+    ['M', 'Mute it'],
+    ['F', 'Make it a favourite'],
+    ['1 to 9', 'Select the favourite of that number'],
+    ['A', 'First alarm that is not acknowledged'],
+  ],
+  off: 'Letters, digits and signs do nothing. You can switch them on in Settings.',
+} as const;

@@ -1,0 +1,35 @@
+// Holds the texts of the toolbar above the tiles, of the tiles and of their menus.
+export const tiles = {
+  show: 'Show',
+  filters: {
+    all: (count: number) => `All ${count}`,
+    favourites: (count: number) => `Favourites ${count}`,
+    active: (count: number) => `Active ${count}`,
+  },
+  sort: 'Sort',
+  sorts: { name: 'Sort: name', number: 'Sort: number', activity: 'Sort: activity' },
+  isHeld: 'Order is held while you point here',
+  sortNow: 'Sort now',
+  muteOthers: 'Mute not selected',
+  size: 'Size of the tiles',
+  compact: 'Compact tiles',
+  large: 'Large tiles',
+  noFavourites: 'You have no favourites. Open the menu of a talkgroup to add it.',
+  noneActive: 'No call in the last 5 minutes, and no alarm.',
+
+  more: (name: string) => `More for ${name}`,
+  favourite: (name: string) => `Favourite ${name}`,
+  favouriteShort: 'Favourite',
+  favouriteKey: (key: number) => `Key ${key}`,
+  /** A tile shows names, ages and numbers with an icon. The words between them are for screen readers. */
+  you: 'You',
+  isTalking: 'is talking',
+  areTalking: 'are talking',
+  talked: 'talked',
+  ago: 'ago',
+  online: 'online',
+  noKey: 'No key',
+  alarm: 'ALARM',
+  others: (count: number) => `+${count}`,
+  lostFrames: (count: number) => `${count} lost`,
+} as const;
