@@ -43,11 +43,11 @@ t.test('no screen about keys violates WCAG 2.2 A or AA, in light and dark, wide 
   await row.getByRole('combobox', { name: 'Encryption' }).waitFor();
   await judgeInAll(t, admin.page, 'keys-admin');
   await row.getByRole('button', { name: 'Manage members' }).click();
-  await row.getByRole('button', { name: 'Take keys from bob' }).waitFor();
+  await row.getByRole('button', { name: 'Stop bob from hearing encrypted speech' }).waitFor();
   await judgeInAll(t, admin.page, 'keys-members');
   await admin.page.getByRole('button', { name: 'Users', exact: true }).click();
   const person = admin.page.getByRole('article').filter({ hasText: 'ann' });
-  await person.getByRole('button', { name: 'Key holders' }).click();
+  await person.getByRole('button', { name: 'Browsers and radios with keys' }).click();
   await person.getByRole('button', { name: 'Accept Night desk' }).click();
   await person.getByText(/is accepted, and gets its keys now/).waitFor();
   await judgeInAll(t, admin.page, 'keys-holders');

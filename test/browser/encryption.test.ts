@@ -17,7 +17,7 @@ t.test('two consoles talk encrypted where it is required, and each shows the loc
   const other = await desk(t, browser, s, bob, { init: TAP });
   await setUpKeys(other);
   await dialogOf(other).waitFor({ state: 'detached' });
-  await one.tile('Fire').getByText('Encryption required, keys held by the service').waitFor();
+  await one.tile('Fire').getByText('Always encrypted. The operator can still hear it.').waitFor();
 
   const listener = await bob.radio();
   await hold(one.page, one.button('Talk in', 'Fire'));
@@ -59,7 +59,7 @@ t.test('a user encrypts by choice where it is allowed, and the choice is kept', 
   await one.choose('Encrypt what I say in', 'Works');
   await setUpKeys(one);
   await dialogOf(one).waitFor({ state: 'detached' });
-  await one.tile('Works').getByText('You encrypt what you say, keys held by the service').waitFor();
+  await one.tile('Works').getByText('You encrypt what you say. The operator can still hear it.').waitFor();
 
   const other = await desk(t, browser, s, bob, { init: TAP });
   const listener = await bob.radio();

@@ -28,7 +28,7 @@ t.test('a second browser waits, is accepted by the first one, and then hears', a
   await second.page.getByText('This browser waits to be accepted before it gets keys.').waitFor();
 
   await hold(talker.page, talker.button('Talk in', 'Fire'));
-  await second.tile('Fire').getByText('cannot open', { exact: true }).waitFor();
+  await second.tile('Fire').getByText('not heard', { exact: true }).waitFor();
   await second.tile('Fire').getByText('The key has not come.').waitFor();
 
   await first.page.getByText('A new device of your account waits to be accepted.').waitFor();
@@ -88,7 +88,7 @@ t.test('an administrator requires encryption, and allows keys to a member who jo
   await row
     .getByRole('listitem')
     .filter({ hasText: 'ann' })
-    .getByRole('button', { name: 'Take keys from ann' })
+    .getByRole('button', { name: 'Stop ann from hearing encrypted speech' })
     .click();
   await row.getByText('may have no keys, and the keys have changed').waitFor();
   t.same(await listed(), ['bob', 'root']);

@@ -186,15 +186,15 @@ t.test('a browser has a name that its user can tell from others', async (t) => {
 
 const ALLOWED = { encryption: 'allowed', isLockExpected: false, mayHaveKeys: true } as const;
 
-t.test('the lock of a talkgroup says who holds the keys, or why nothing is heard', async (t) => {
+t.test('the lock of a talkgroup says that the operator can hear it, or why nothing is heard', async (t) => {
   t.equal(talkgroupLock(ALLOWED, false, 'accepted'), null);
   t.match(talkgroupLock(ALLOWED, true, 'accepted'), {
-    text: /keys held by the service/,
+    text: /operator can still hear it/,
     tone: 'safe',
     isLocked: true,
   });
   const required = { encryption: 'required', isLockExpected: true, mayHaveKeys: true } as const;
-  t.match(talkgroupLock(required, false, 'accepted'), { text: /keys held by the service/, tone: 'safe' });
+  t.match(talkgroupLock(required, false, 'accepted'), { text: /operator can still hear it/, tone: 'safe' });
   t.match(talkgroupLock({ ...required, mayHaveKeys: false }, false, 'accepted'), {
     tone: 'alarm',
     isLocked: false,
@@ -225,7 +225,11 @@ t.test(
     t.match(talkerLock({ lock: 'encrypted', unopened: null }, expected, false), { text: 'encrypted' });
     for (const reason of ['no_key', 'old_epoch', 'suite', 'changed', 'repeated'] as const) {
       const shown = talkerLock({ lock: 'cannot_open', unopened: reason }, expected, false);
-      t.match(shown, { text: 'cannot open', hint: words.lock.reasons[reason], tone: 'alarm' });
+      t.match(shown, {
+        text: 'not heard',
+        hint: words.lock.reasons[reason],
+        tone: 'alarm',
+      });
     }
     t.match(talkerLock({ lock: null, unopened: null }, expected, false), { text: '' });
   },

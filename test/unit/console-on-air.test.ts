@@ -139,7 +139,16 @@ t.test('in any history no talker changes the slot or has two, and none is forgot
 });
 
 const view = (id: string, ...talkers: Partial<TalkerView>[]): TalkgroupView => ({
-  ...{ id, number: 1, name: `Group ${id}`, floorMode: 'open', maxTalkMs: 0, online: 1, last: null, missed: 0 },
+  ...{
+    id,
+    number: 1,
+    name: `Group ${id}`,
+    floorMode: 'open',
+    maxTalkMs: 0,
+    online: 1,
+    last: null,
+    missed: 0,
+  },
   ...{ lostBetweenNodes: 0, encryption: 'allowed', isLockExpected: false, mayHaveKeys: true },
   emergenciesTotal: 0,
   talkers: talkers.map((over, session) => ({

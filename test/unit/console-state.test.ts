@@ -147,9 +147,16 @@ t.test('settings are kept, and values that this version does not know become def
   const shelf = fakeShelf();
   const one = createSettings(shelf);
   t.same(one.settings.value, defaults);
-  one.change({ talkKey: 'F9', jitterMs: 120 });
-  t.match(createSettings(shelf).settings.value, { talkKey: 'F9', jitterMs: 120 });
-  const strange = { talkKey: 5, jitterMs: 9_000, listening: 'nowhere', isMicrophoneOnDemand: 'yes' };
+  const chosen = {
+    ...{ talkKey: 'F9', jitterMs: 120, microphoneId: 'headset', isConfirming: true },
+    ...{ theme: 'dark' as const, is24Hour: false, isSetUp: true },
+  };
+  one.change(chosen);
+  t.match(createSettings(shelf).settings.value, chosen);
+  const strange = {
+    ...{ talkKey: 5, jitterMs: 9_000, listening: 'nowhere', isMicrophoneOnDemand: 'yes' },
+    ...{ microphoneId: 1, isConfirming: 'yes', theme: 'red', is24Hour: null, isSetUp: 1 },
+  };
   t.same(
     createSettings(fakeShelf({ 'talkgroup.settings': JSON.stringify(strange) })).settings.value,
     defaults,

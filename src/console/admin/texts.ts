@@ -100,11 +100,11 @@ export const texts = {
   mayHaveKeys: ({ may_have_keys, holders }: MemberKeys) =>
     `${may_have_keys ? 'may have keys' : 'may not have keys'}, ${devices(holders)} with keys`,
   allowKeys: (name: string) => `Allow keys for ${name}`,
-  takeKeys: (name: string) => `Take keys from ${name}`,
+  takeKeys: (name: string) => `Stop ${name} from hearing encrypted speech`,
   keysAllowed: (name: string) => `${isolated(name)} may have the present key and later ones.`,
   keysTaken: (name: string) => `${isolated(name)} may have no keys, and the keys have changed.`,
-  holders: 'Key holders',
-  holdersOf: (name: string) => `Key holders of ${name}`,
+  holders: 'Browsers and radios with keys',
+  holdersOf: (name: string) => `Browsers and radios with keys of ${name}`,
   holderHint:
     'A key holder is a browser or another device that opens keys. Accept one only when its owner reads out the same digits.',
   holderState: (isAccepted: boolean) => (isAccepted ? 'accepted' : 'waits to be accepted'),

@@ -14,7 +14,7 @@ export const deviceTexts = {
   custodian:
     'The service holds the keys. Speech is hidden from networks and proxies, and not from the operator of the service.',
   none: 'This browser has no keys. It asks when a talkgroup needs them.',
-  toSetUp: 'This browser has no keys yet. Close the settings and press Set up keys.',
+  toSetUp: 'This browser has no keys yet. Press Set up keys at the lower end of the page.',
   has: 'This browser has keys. When one is missing in a talkgroup, an administrator can look for the reason.',
   others: 'Other devices of your account',
   noOthers: 'There is no other one.',

@@ -29,14 +29,14 @@ export const keys = {
   failed: (error: string) => `Not possible: ${error}.`,
 
   lock: {
-    required: 'Encryption required, keys held by the service',
+    required: 'Always encrypted. The operator can still hear it.',
     without: {
-      needed: 'You hear and say nothing here. Press Set up keys.',
-      waiting: 'You hear and say nothing here. Press Show what to do.',
-      impossible: 'You hear and say nothing here, because this browser cannot keep a key.',
+      needed: 'This browser has no key here yet. You hear nothing. Press Set up keys.',
+      waiting: 'This browser has no key here yet. You hear nothing. Press Show what to do.',
+      impossible: 'This browser cannot keep a key. You hear nothing here.',
     },
     chosenWithout: 'You say nothing here until this browser has keys, or you switch off Encrypt.',
-    chosen: 'You encrypt what you say, keys held by the service',
+    chosen: 'You encrypt what you say. The operator can still hear it.',
     chosenOff: 'Encryption is off here. You cannot talk until you switch off Encrypt.',
     forbidden: 'You may not have keys here. Ask an administrator to allow them.',
     noLonger: 'Encryption is not required here any more. Speech may be clear.',
@@ -49,7 +49,7 @@ export const keys = {
     encrypted: 'encrypted',
     clear: 'CLEAR',
     clearHint: 'not encrypted',
-    cannotOpen: 'cannot open',
+    cannotOpen: 'not heard',
     cutOff: (text: string) => `${text}, cut off`,
     reasons: {
       no_key: 'The key has not come. See Encryption in Settings.',
