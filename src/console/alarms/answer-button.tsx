@@ -31,6 +31,7 @@ export function AnswerButton({ emergencyId, meaning, desk, isScrolling, onAsk }:
     hold(source, () => answering.release(emergencyId));
     answering.press(emergencyId, requestOf(desk, emergencyId, 'EMERGENCY_CLEAR'));
   };
+  const text = isHeld ? clearText(phase) : name;
   const hint = `clear-${emergencyId}`;
   return (
     <>
@@ -48,7 +49,8 @@ export function AnswerButton({ emergencyId, meaning, desk, isScrolling, onAsk }:
         {...(isHeld && holdEvents(begin))}
         onContextMenu={(event) => event.preventDefault()}
       >
-        {isHeld ? clearText(phase) : name}
+        {/* Another element for another text: none moves. */}
+        <span key={text}>{text}</span>
         {phase === 'holding' && <span class="filling" aria-hidden="true" />}
       </button>
       {isHeld && (

@@ -52,7 +52,10 @@ export function AlarmRowView({ row, desk, isScrolling }: RowProps) {
           <Icon name="triangle-alert" />
           <bdi class="name line who">{username}</bdi>
           {isNew ? <strong class="fresh">{words.fresh}</strong> : <span>{stateText(row)}</span>}
-          <span class="age">{ageMs < HOUR_MS ? clockText(ageMs) : ageText(ageMs)}</span>
+          {/* With a key, so that it does not become the text of the state when that becomes a span. */}
+          <span key="age" class="age">
+            {ageMs < HOUR_MS ? clockText(ageMs) : ageText(ageMs)}
+          </span>
         </div>
         <Facts row={row} talkgroup={talkgroup} desk={desk} />
         <div class="line">

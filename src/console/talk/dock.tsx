@@ -49,12 +49,13 @@ function Targets({ desk, targets, count }: { desk: Desk; targets: readonly strin
   const { talking, talkgroups, settings } = desk;
   const held = [...talking.shown.value].filter(([, { isHeld }]) => isHeld).map(([id]) => id);
   const named = held.length > 0 ? held : targets;
+  const isTicked = (id: string) => count > 0 && targets.includes(id);
   return (
     <p id="talk-hint" class="targets quiet">
       <span>{held.length > 0 ? words.youHold : named.length > 0 ? words.talkTo : words.noneSelected}</span>
       {named.map((id) => (
         <span key={id} class="chip">
-          {count > 0 && held.length === 0 && <Icon name="check" />}
+          {isTicked(id) && <Icon name="check" />}
           <bdi class="name line">{nameOf(talkgroups, id)}</bdi>
         </span>
       ))}

@@ -72,7 +72,8 @@ export const tickOf = (shown: readonly Shown[]): number =>
 /** Over the button, not in it: a state is no label of the button, and is not in its name. */
 function Face({ look: { icon, word, reason, left }, text }: { look: Look; text: string }) {
   return (
-    <span class="face" aria-hidden="true">
+    // Another element for another text: none moves.
+    <span key={`${word} ${reason}`} class="face" aria-hidden="true">
       <Icon name={icon} />
       <span class="word">
         {word ?? text}
