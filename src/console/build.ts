@@ -24,6 +24,8 @@ const LOGIN_PARTS = ['worker/radio-worker.ts', 'sound/worklets.ts'];
 const STYLESHEETS = [
   ...['console.css', 'admin/admin.css', 'map/map.css', 'map/maplibre.css', 'settings/pages.css'],
 ];
+/** What a browser installs the console with. Their names stay, because the browser keeps them. */
+const INSTALL = 'install';
 /** Files of this name run in scopes of their own, so each is bundled by itself. */
 const OWN_SCOPE = /(?:worker|worklets?)\.ts$/;
 
@@ -78,6 +80,8 @@ export async function buildConsole(folder: string): Promise<BuiltConsole & { inp
   const html = await readFile(join(SOURCE, 'index.html'), 'utf8');
   const index = html.replace('STYLESHEET', stylesheet).replace('SCRIPT', page.entry);
   await write(folder, 'index.html', Buffer.from(index));
+  const install = readdirSync(join(SOURCE, INSTALL)).sort();
+  for (const name of install) await write(folder, name, await readFile(join(SOURCE, INSTALL, name)));
   const first = ['index.html', stylesheet, ...staticImports(page.metafile, page.entry)];
   const views = LOGIN.flatMap((source) => staticImports(page.metafile, fileOf(page.metafile, source)));
   const parts = built
@@ -89,7 +93,8 @@ export async function buildConsole(folder: string): Promise<BuiltConsole & { inp
     login: [...new Set([...parts, ...views])].filter((name) => !first.includes(name)),
     inputs: [...built, page]
       .flatMap(({ metafile }) => Object.keys(metafile.inputs))
-      .concat('src/console/index.html'),
+      .concat('src/console/index.html')
+      .concat(install.map((name) => `src/console/${INSTALL}/${name}`)),
   };
 }
 

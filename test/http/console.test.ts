@@ -23,6 +23,8 @@ async function built(t: Test): Promise<string> {
     [`${SCRIPT}.gz`]: gzipSync('gzip'),
     [WORKER]: 'worker',
     'codec-4XKD2QHA.wasm': Buffer.of(0, 0x61, 0x73, 0x6d),
+    'manifest.webmanifest': '{}',
+    'icon-192.png': 'icon',
     'sounds/index.html': 'not a page of its own',
     '.hidden': 'hidden',
     '../secret.txt': 'secret',
@@ -51,7 +53,7 @@ t.test('every file has the policy, the permissions and no cookie', async (t) => 
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; " +
     "img-src 'self' data: blob: https://tiles.example; " +
     "connect-src 'self' ws://127.0.0.1:3001 https://tiles.example; font-src 'self'; " +
-    "media-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+    "media-src 'self' blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
   for (const path of ['', 'index.html', SCRIPT, WORKER, 'codec-4XKD2QHA.wasm']) {
     for (const method of ['GET', 'HEAD']) {
       const { status, headers } = await s.nobody.send(method, `/console/${path}`);
@@ -79,6 +81,8 @@ t.test(
       [SCRIPT, /^(text|application)\/javascript; charset=utf-8$/, 'public, max-age=31536000, immutable'],
       [WORKER, /^(text|application)\/javascript; charset=utf-8$/, 'no-cache'],
       ['codec-4XKD2QHA.wasm', /^application\/wasm$/, 'public, max-age=31536000, immutable'],
+      ['manifest.webmanifest', /^application\/manifest\+json/, 'no-cache'],
+      ['icon-192.png', /^image\/png$/, 'no-cache'],
     ];
     for (const [path, type, caching] of cases) {
       const { headers } = await get(s, `/console/${path}`);

@@ -53,17 +53,44 @@ t.test('the same sources give the same bytes', async (t) => {
   }
 });
 
-t.test('each file but the page has a hash in its name, and is packed in two ways', async (t) => {
-  const plain = names.filter((name) => !/\.(gz|br)$/.test(name));
-  for (const name of plain) {
-    if (name !== 'index.html') t.match(name, /-[A-Z0-9]{8}\.(js|css|\w+)$/);
-    t.ok(names.includes(`${name}.gz`) && names.includes(`${name}.br`), name);
+/** What a browser installs the console with. */
+const install = ['icon-192.png', 'icon-512.png', 'icon-maskable-512.png', 'manifest.webmanifest'];
+
+t.test('the manifest makes the console an app, and its icons have the sizes that it names', async (t) => {
+  const read = (name: string) => readFile(join(one, 'built', name));
+  const manifest = JSON.parse(String(await read('manifest.webmanifest')));
+  t.match(manifest, { name: 'Talkgroup Radio', display: 'standalone', start_url: './', scope: './' });
+  const icons: { src: string; sizes: string; purpose?: string }[] = manifest.icons;
+  for (const { src, sizes } of icons) {
+    const png = await read(src);
+    t.equal(`${png.readUInt32BE(16)}x${png.readUInt32BE(20)}`, sizes, src); // width and height in IHDR
   }
-  t.ok(
-    plain.some((name) => name.startsWith('radio-worker-')),
-    'the worker is a file of its own',
+  t.strictSame(
+    icons.map(({ sizes, purpose = 'any' }) => `${sizes} ${purpose}`),
+    ['192x192 any', '512x512 any', '512x512 maskable'],
   );
+  t.strictSame(
+    manifest.shortcuts.map(({ url }: { url: string }) => url),
+    ['./#talk', './#map'],
+  );
+  t.match(String(await read('index.html')), '<link rel="manifest" href="manifest.webmanifest" />');
+  t.strictSame(names.filter((name) => install.includes(name)).sort(), install);
 });
+
+t.test(
+  'each file but the page and those of the installation has a hash in its name, and is packed in two ways',
+  async (t) => {
+    const plain = names.filter((name) => !/\.(gz|br)$/.test(name));
+    for (const name of plain) {
+      if (name !== 'index.html' && !install.includes(name)) t.match(name, /-[A-Z0-9]{8}\.(js|css|\w+)$/);
+      t.ok(names.includes(`${name}.gz`) && names.includes(`${name}.br`), name);
+    }
+    t.ok(
+      plain.some((name) => name.startsWith('radio-worker-')),
+      'the worker is a file of its own',
+    );
+  },
+);
 
 t.test('the page has no inline script or style, and names no other host', async (t) => {
   const page = await readFile(join(one, 'built/index.html'), 'utf8');

@@ -11,7 +11,7 @@ t.test('the policy is exactly this, with the address of the relay and the origin
     "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src 'self'; style-src 'self'; " +
       "img-src 'self' data: blob: https://tiles.example https://fonts.example:8443; " +
       "connect-src 'self' wss://radio.example https://tiles.example https://fonts.example:8443; " +
-      "font-src 'self'; media-src 'self' blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+      "font-src 'self'; media-src 'self' blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
   );
   const alone = contentSecurityPolicy({ relay: 'ws://127.0.0.1:3001', mapOrigins: [] });
   t.match(alone, "; img-src 'self' data: blob:; connect-src 'self' ws://127.0.0.1:3001; font-src");

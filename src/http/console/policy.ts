@@ -22,6 +22,7 @@ export function contentSecurityPolicy({ relay, mapOrigins }: PolicyParts): strin
     ["connect-src 'self'", ...sockets, ...mapOrigins].join(' '),
     "font-src 'self'",
     "media-src 'self' blob:",
+    "manifest-src 'self'",
     "base-uri 'none'",
     "form-action 'none'",
     "frame-ancestors 'none'",
