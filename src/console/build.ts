@@ -22,7 +22,8 @@ const LOGIN = ['shell/shell.tsx', 'talkgroups/view.tsx'];
 const LOGIN_PARTS = ['worker/radio-worker.ts', 'sound/worklets.ts'];
 /** Bundled by themselves. Those after the first one are loaded by the code that needs them. */
 const STYLESHEETS = [
-  ...['console.css', 'admin/admin.css', 'map/map.css', 'map/maplibre.css', 'settings/pages.css'],
+  ...['console.css', 'admin/admin.css', 'map/map.css', 'map/maplibre.css', 'phone/phone.css'],
+  'settings/pages.css',
 ];
 /** What a browser installs the console with. Their names stay, because the browser keeps them. */
 const INSTALL = 'install';

@@ -61,4 +61,5 @@ async function judgeInAll(t: Test, page: Page, what: string): Promise<void> {
     await page.emulateMedia({ colorScheme: look.colorScheme });
     await judge(t, page, what, look);
   }
+  await page.setViewportSize({ width: 1280, height: 800 });
 }

@@ -21,24 +21,25 @@ const names = {
 };
 
 for (const [what, name] of Object.entries(names)) {
-  t.test(`a name of ${what} is text on tile, alarm, talk bar and dialog`, async (t) => {
+  t.test(`a name of ${what} is text on the card, the alarm, the key and the dialog of a phone`, async (t) => {
     const [ann, bob] = [await s.person(`admin of ${what}`, { role: 'admin' }), await s.person(name)];
     const group = await s.talkgroup('plain', ann, bob);
     // Older names may have what a new one must not.
     await s.sql`update talkgroups set name = ${name} where id = ${group.id}`;
     const radio = await bob.radio();
-    const { page, tile, button, choose } = await desk(t, browser, s, ann, {
+    const { page, button } = await desk(t, browser, s, ann, {
       context: { viewport: { width: 390, height: 844 } },
     });
     const elements = await page.evaluate<number>(`document.querySelectorAll('img, script').length`);
     page.on('dialog', (dialog) => t.fail(`the name has opened ${dialog.message()}`));
     radio.speaks(group.number, 'word', { start: true });
-    const tileText = async () => (await tile(name).textContent()) ?? '';
-    await comesTrue('the tile names the talker', async () =>
-      (await tileText()).includes(`${name} is talking`),
+    const card = page.getByRole('region', { name: 'On air now' });
+    await comesTrue('the card names the talker', async () =>
+      ((await card.textContent()) ?? '').includes(name),
     );
+    t.equal(await page.locator('.phone-choice bdi').textContent(), name);
     await radio.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: group.id });
-    // On a phone a bar above the view speaks for the column of alarms, and opens it.
+    // A bar speaks for the list of alarms, and opens it.
     const bar = page.getByRole('alert').filter({ hasText: '1 alarm, 1 new' });
     await bar.waitFor();
     t.equal(await bar.textContent(), `1 alarm, 1 new: ${name}`);
@@ -46,14 +47,15 @@ for (const [what, name] of Object.entries(names)) {
     const alert = page.getByRole('region', { name: 'Alarms' }).getByRole('alert');
     await alert.waitFor();
     t.equal(await alert.textContent(), `Emergency of ${name} in ${name}`);
-    await page.getByRole('button', { name: /^Hide/ }).click();
+    await page.getByRole('tab', { name: 'Talk' }).click();
     await button('Talk in', name).focus();
     await page.keyboard.down('Enter');
     const talkBar = page.getByRole('region', { name: 'Talk', exact: true });
     const barText = async () => (await talkBar.textContent()) ?? '';
     await comesTrue('the bar says talk now', async () => (await barText()).includes(`${name}: Talk now`));
     await page.keyboard.up('Enter');
-    await choose('Members of', name);
+    await page.getByRole('button', { name: /, Account$/ }).click();
+    await page.getByRole('menuitem', { name: `Members of ${name}`, exact: true }).click();
     const dialog = page.getByRole('dialog', { name: `Members of ${name}`, exact: true });
     await dialog.getByRole('button', { name: `Take out ${name}`, exact: true }).waitFor();
     t.equal(await page.evaluate(`document.querySelectorAll('img, script').length`), elements);

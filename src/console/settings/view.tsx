@@ -3,6 +3,7 @@ import { type Signal, signal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { desk as currentDesk, type Desk } from '../app/desk.js';
 import { KeysSettings } from '../keys/settings.js';
+import { PhoneSettings } from '../phone/settings.js';
 import { keyName, mayTalk } from '../talk/keys.js';
 import { AccountSettings } from './account-view.js';
 import { SoundSettings } from './sound-view.js';
@@ -36,6 +37,7 @@ export default function SettingsPage() {
       <Section name="encryption">
         <KeysSettings desk={desk} />
       </Section>
+      <PhoneSettings />
       <Section name="account">
         <AccountSettings desk={desk} />
       </Section>

@@ -18,7 +18,7 @@ export function Dock({ desk }: { desk: Desk }) {
   );
 }
 
-function NoticeLine({ notice: { text, isError, button } }: { notice: Notice }) {
+export function NoticeLine({ notice: { text, isError, button } }: { notice: Notice }) {
   // By the text: the click that ends one notice must not press the button of the next one.
   return (
     <div key={text} class="notice">

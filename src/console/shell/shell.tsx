@@ -1,16 +1,19 @@
 // Shows the console of an account: header, strip, view, side column, dock and dialogs.
-import { desk } from '../app/desk.js';
+import { type Desk, desk } from '../app/desk.js';
 import { Lazy } from '../app/lazy.js';
 import { openDesk, opening } from '../app/opening.js';
 import { texts } from '../app/texts.js';
 import { asked } from '../dialogs/state.js';
 import { isListOpen } from '../keyboard/state.js';
+import { isPhone } from '../phone/layout.js';
 import { Dock } from './dock.js';
 import { Header } from './header.js';
 import { Side } from './side.js';
 import { Strip } from './strip.js';
 import { TabPanel } from './tab-bar.js';
+import { withStylesheet } from './tabs.js';
 
+const loadPhone = () => withStylesheet('phone/phone.css', import('../phone/view.js'));
 const loadMembers = () => import('../members/view.js');
 const loadQuestion = () => import('../dialogs/view.js');
 const loadKeyList = () => import('../keyboard/list.js');
@@ -22,6 +25,21 @@ export default function Shell() {
   const now = desk.value;
   if (now === null) return <Opening />;
   return (
+    <>
+      {isPhone.value ? <Lazy key="phone" load={loadPhone} /> : <Regions desk={now} />}
+      <div class="late">
+        {now.membersOf.value !== null && <Lazy key="members" load={loadMembers} />}
+        {/* Not over another dialog. */}
+        {now.keys.isAsking.value && now.membersOf.value === null && <Lazy key="keys" load={loadKeys} />}
+        {isListOpen.value && <Lazy key="key-list" load={loadKeyList} />}
+        {asked.value !== null && <Lazy key="question" load={loadQuestion} />}
+      </div>
+    </>
+  );
+}
+
+function Regions({ desk: now }: { desk: Desk }) {
+  return (
     <div class={now.connection.value.state === 'open' ? 'shell' : 'shell offline'}>
       <Header desk={now} />
       <Strip desk={now} />
@@ -30,13 +48,6 @@ export default function Shell() {
       </main>
       <Side desk={now} />
       <Dock desk={now} />
-      <div class="late">
-        {now.membersOf.value !== null && <Lazy key="members" load={loadMembers} />}
-        {/* Not over another dialog. */}
-        {now.keys.isAsking.value && now.membersOf.value === null && <Lazy key="keys" load={loadKeys} />}
-        {isListOpen.value && <Lazy key="key-list" load={loadKeyList} />}
-        {asked.value !== null && <Lazy key="question" load={loadQuestion} />}
-      </div>
     </div>
   );
 }

@@ -51,7 +51,7 @@ export const tabs: readonly [Tab, ...Tab[]] = [
 ];
 
 /** The code of a view with its stylesheet, which is loaded at the same time. Rejects without one of them. */
-async function withStylesheet<View>(source: string, view: Promise<View>): Promise<View> {
+export async function withStylesheet<View>(source: string, view: Promise<View>): Promise<View> {
   const [loaded] = await Promise.all([view, loadStylesheet(source)]);
   return loaded;
 }

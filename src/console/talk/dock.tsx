@@ -110,7 +110,7 @@ const classes: Readonly<Record<Shown['state']['phase'], string>> = {
 };
 
 /** For screen readers, without the seconds. A denial or a cut interrupts them, the own talk and the queue do not. */
-function Said({ desk: { talking, talkgroups } }: { desk: Desk }) {
+export function Said({ desk: { talking, talkgroups } }: { desk: Desk }) {
   const trouble = troubleOf(talking);
   const said = (isSaid: (one: Shown) => boolean) =>
     [...talking.shown.value]

@@ -1,4 +1,5 @@
-// The talk key, of a tile and of the talk bar: held to talk, and shows what became of its talks.
+// The talk key, of a tile, of the talk bar and of a phone: held to talk, and shows what became of its talks.
+import type { ComponentChildren } from 'preact';
 import type { Desk } from '../app/desk.js';
 import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
@@ -25,7 +26,11 @@ type TalkKeyProps = {
   /** Ids of further descriptions. */
   describedBy?: string;
   tabIndex?: number;
+  /** Of a large key: a word, and a sentence below it. */
+  say?: (look: Look) => Large;
 };
+
+type Large = { word: string; sentence: ComponentChildren };
 
 export function TalkKey({
   talking,
@@ -36,6 +41,7 @@ export function TalkKey({
   shown,
   describedBy = '',
   tabIndex,
+  say,
 }: TalkKeyProps) {
   const hasTarget = targets.length > 0;
   const { isConnected, isSilent } = talking.around;
@@ -52,7 +58,7 @@ export function TalkKey({
         onHold={(source) => talking.press(source, targets)}
         onLetGo={talking.release}
       />
-      <Face look={look} text={text} />
+      <Face look={look} text={text} large={say?.(look)} />
       <span id={id} class="visually-hidden">
         {look.name === 'off' && look.word}
         {look.isSilent && dock.silent}
@@ -70,19 +76,28 @@ export const tickOf = (shown: readonly Shown[]): number =>
   shown.some(({ state, isHeld }) => isHeld && state.phase === 'talking') ? nowMs.value : 0;
 
 /** Over the button, not in it: a state is no label of the button, and is not in its name. */
-function Face({ look: { icon, word, reason, left }, text }: { look: Look; text: string }) {
+function Face({
+  look: { icon, word, reason, left },
+  text,
+  large,
+}: {
+  look: Look;
+  text: string;
+  large: Large | undefined;
+}) {
   return (
     // Another element for another text: none moves.
     <span key={`${word} ${reason}`} class="face" aria-hidden="true">
       <Icon name={icon} />
       <span class="word">
-        {word ?? text}
-        {reason !== null && (
+        {large?.word ?? word ?? text}
+        {large === undefined && reason !== null && (
           <>
             : <bdi>{reason}</bdi>
           </>
         )}
       </span>
+      {large !== undefined && <span class="sentence">{large.sentence}</span>}
       {left !== null && (
         <svg class="left" aria-hidden="true">
           <rect width={`${left * 100}%`} height="100%" />

@@ -15,6 +15,9 @@ export const looks: readonly Look[] = (['light', 'dark'] as const).flatMap((colo
   [1280, 390].map((width) => ({ colorScheme, viewport: { width, height: width > 600 ? 800 : 844 } })),
 );
 
+/** Below 700 px the console has the layout for phones. */
+export const isNarrow = ({ viewport }: Look): boolean => viewport.width < 700;
+
 export const titleOf = ({ colorScheme, viewport }: Look) => `${colorScheme} at ${viewport.width} px`;
 
 /** Of a page with that look. `what` names the screen. */
@@ -27,7 +30,7 @@ export async function judge(t: Test, page: Page, what: string, look: Look): Prom
   );
   t.ok(wide <= screen, `${name} does not scroll sideways: ${wide} of ${screen}`);
   const [end, height] = await page.evaluate<[number, number]>(
-    "[document.querySelector('.dock')?.getBoundingClientRect().bottom ?? 0, innerHeight]",
+    "[document.querySelector('[data-region=emergency]')?.getBoundingClientRect().bottom ?? 0, innerHeight]",
   );
   t.ok(end <= height, `${name} shows the emergency button whole: ${end} of ${height}`);
 }

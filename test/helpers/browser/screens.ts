@@ -2,8 +2,8 @@
 import type { Browser } from 'playwright-core';
 import type { Test } from 'tap';
 import { type Service, service } from '../service/service.js';
-import { desk, leaveFirstRun, openPage, openSettings } from './desk.js';
-import { judge, type Look } from './looks.js';
+import { type Desk, desk, leaveFirstRun, openPage, openSettings } from './desk.js';
+import { isNarrow, judge, type Look } from './looks.js';
 
 /** Of administration, with a row of each. */
 const parts = [
@@ -35,19 +35,19 @@ export async function judgeEveryScreen(t: Test, browser: Browser, look: Look): P
   const { s, ann } = await busyService(t);
   const options = { context: { ...look, reducedMotion: 'reduce' as const } };
   await login(t, s, browser, look, options);
-  const { page, context, button, choose, menu } = await desk(t, browser, s, ann, {
-    ...options,
-    withoutMicrophone: true,
-  });
+  const opened = await desk(t, browser, s, ann, { ...options, withoutMicrophone: true });
+  const { page, context, button } = opened;
   await page.getByRole('button', { name: 'Open the microphone' }).waitFor();
   await judge(t, page, 'first-run', look);
   await leaveFirstRun(page);
-  await page.getByText('bob is talking').waitFor();
+  if (isNarrow(look)) await judgeGroups(t, opened, look);
+  else await page.getByText('bob is talking').waitFor();
   await judge(t, page, 'notice', look);
   await context.grantPermissions(['microphone']);
   await page.getByRole('button', { name: 'Allow the microphone' }).click();
-  await button('Select', 'Works').click();
+  if (isNarrow(look)) await page.getByRole('tab', { name: 'Groups' }).click();
   await button('Mute', 'Fire 1').click();
+  await button('Select', 'Works').click();
   await button('Talk in', 'Works').focus();
   await page.keyboard.down('Enter');
   await page.getByText('Works: Talk now').first().waitFor({ state: 'attached' });
@@ -56,11 +56,7 @@ export async function judgeEveryScreen(t: Test, browser: Browser, look: Look): P
   await openSettings(page);
   await page.getByRole('button', { name: 'Log out everywhere' }).waitFor();
   await judge(t, page, 'settings', look);
-  await page.getByRole('tab', { name: 'Talkgroups' }).click();
-  await menu('Fire 1');
-  await judge(t, page, 'tile-menu', look);
-  await choose('Members of', 'Fire 1');
-  await page.getByRole('button', { name: 'Take out bob' }).waitFor();
+  await openMembers(t, opened, look);
   await judge(t, page, 'members', look);
   await page.keyboard.press('Escape');
   await page.getByRole('tab', { name: 'Map' }).click();
@@ -73,12 +69,41 @@ export async function judgeEveryScreen(t: Test, browser: Browser, look: Look): P
   await page.getByRole('button', { name: 'Show bob on the map' }).press('Enter');
   await page.getByRole('region', { name: 'Card of bob' }).waitFor();
   await judge(t, page, 'map-card', look);
-  await page.getByRole('tab', { name: 'Admin' }).click();
+  await openAdmin(opened, look);
   for (const [part, row] of parts) {
     await page.getByRole('button', { name: part, exact: true }).click();
     await page.getByRole('article').filter({ hasText: row }).waitFor();
     await judge(t, page, `admin-${part.toLowerCase()}`, look);
   }
+}
+
+/** Of a phone: the list of talkgroups, in which bob talks. */
+async function judgeGroups(t: Test, { page }: Desk, look: Look) {
+  await page.getByRole('tab', { name: 'Groups' }).click();
+  await page.getByText('bob is talking').waitFor();
+  await judge(t, page, 'groups', look);
+  await page.getByRole('tab', { name: 'Talk' }).click();
+}
+
+/** A phone has them in its menu, for the talkgroup that it talks to. */
+async function openMembers(t: Test, { page, menu, choose }: Desk, look: Look) {
+  if (!isNarrow(look)) {
+    await page.getByRole('tab', { name: 'Talkgroups' }).click();
+    await menu('Fire 1');
+    await judge(t, page, 'tile-menu', look);
+    await choose('Members of', 'Fire 1');
+    await page.getByRole('button', { name: 'Take out bob' }).waitFor();
+    return;
+  }
+  await page.getByRole('button', { name: /, Account$/ }).click();
+  await page.getByRole('menuitem', { name: 'Members of Works' }).click();
+  await page.getByRole('button', { name: 'Take out ann' }).waitFor();
+}
+
+async function openAdmin({ page }: Desk, look: Look) {
+  if (!isNarrow(look)) return page.getByRole('tab', { name: 'Admin' }).click();
+  await page.getByRole('button', { name: /, Account$/ }).click();
+  await page.getByRole('menuitem', { name: 'Admin' }).click();
 }
 
 async function login(

@@ -1,0 +1,111 @@
+// Shows who talks, or who talked last. Without a connection it says since when nothing is heard.
+import { ageText, clockText } from '../app/ages.js';
+import { connectionText } from '../app/connection.js';
+import type { Desk } from '../app/desk.js';
+import { Phrase } from '../app/phrase.js';
+import { texts } from '../app/texts.js';
+import { nowMs } from '../app/ticking.js';
+import { timeText } from '../app/time-of-day.js';
+import { Icon } from '../icons/icon.js';
+import { onAir } from '../onair/texts.js';
+import { shell } from '../shell/texts.js';
+import { TalkerLock } from '../talkgroups/lock.js';
+import type { Tile } from '../talkgroups/state.js';
+import type { Phone } from './state.js';
+import type { Heard } from './talkers.js';
+import { phone as words } from './texts.js';
+
+const { talkgroups, connection } = texts;
+
+export function Card({ desk, phone }: { desk: Desk; phone: Phone }) {
+  const { state, close } = desk.connection.value;
+  const isLost = state !== 'open' && !(state === 'connecting' && close === null);
+  const heard = isLost ? null : phone.heard.value;
+  const look = isLost ? 'lost' : heard === null ? '' : 'talking';
+  return (
+    <section class={`phone-card ${look}`} aria-label={onAir.label} data-region="strip">
+      {isLost ? (
+        <Lost desk={desk} />
+      ) : heard === null ? (
+        <Quiet tile={phone.ring.current.value} desk={desk} />
+      ) : (
+        <Talker heard={heard} current={phone.ring.current.value} />
+      )}
+    </section>
+  );
+}
+
+function Talker({ heard: { talker, tile, more }, current }: { heard: Heard; current: Tile | null }) {
+  const clock = clockText(nowMs.value - talker.startedAtMs);
+  return (
+    <>
+      <p class="phone-talks line">
+        <Icon name={talker.isOwn ? 'radio' : 'audio-lines'} />
+        <span class="line name">
+          {tile === current ? (
+            words.talksFor(clock)
+          ) : (
+            <Phrase say={(name = '') => words.talksIn(name, clock)} names={[tile.view.value.name]} />
+          )}
+          {talker.emergency && ` (${talkgroups.inEmergency})`}
+        </span>
+      </p>
+      <bdi class="phone-who line name">{talker.isOwn ? words.you : talker.username}</bdi>
+      <p class="line name">
+        <TalkerLock talker={talker} tile={tile} />
+        {more > 0 && <span> {talkgroups.more(more)}</span>}
+      </p>
+    </>
+  );
+}
+
+function Quiet({ tile, desk }: { tile: Tile | null; desk: Desk }) {
+  if (tile === null) {
+    if (desk.connection.value.state !== 'open') return <p class="quiet">{texts.loading}</p>;
+    return <p class="quiet">{desk.account.role === 'admin' ? talkgroups.noneForAdmin : talkgroups.none}</p>;
+  }
+  const { last, missed, name } = tile.view.value;
+  return (
+    <>
+      <p class="quiet">{words.nothing}</p>
+      <strong class="phone-quiet">{talkgroups.quiet}</strong>
+      <p class="line name">
+        {missed > 0 ? (
+          <span class="loss">
+            <Phrase say={(shown = '') => talkgroups.missed(missed, shown)} names={[name]} />
+          </span>
+        ) : (
+          last !== null && (
+            <span class="quiet">
+              <Phrase
+                say={(shown = '') => words.last(shown, ageText(nowMs.value - last.endedAtMs))}
+                names={[last.username]}
+              />
+            </span>
+          )
+        )}
+      </p>
+    </>
+  );
+}
+
+function Lost({ desk }: { desk: Desk }) {
+  const view = desk.connection.value;
+  const isCounting = view.state === 'waiting';
+  const { lostAtMs } = desk;
+  return (
+    <>
+      <strong>
+        {lostAtMs.value === null
+          ? shell.neverConnected
+          : shell.hearNothing(timeText(new Date(lostAtMs.value)))}
+      </strong>
+      <p aria-hidden="true">{connectionText(view, isCounting ? nowMs.value : 0).text}</p>
+      {isCounting && (
+        <button type="button" onClick={() => desk.link.send({ kind: 'reconnect' })}>
+          {connection.reconnect}
+        </button>
+      )}
+    </>
+  );
+}

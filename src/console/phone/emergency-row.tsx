@@ -1,0 +1,133 @@
+// Below the key: the emergency button with its ring, where the talkgroup is among the others, and how to take an alarm back.
+import type { Desk } from '../app/desk.js';
+import { Phrase } from '../app/phrase.js';
+import { texts } from '../app/texts.js';
+import { Icon } from '../icons/icon.js';
+import { HoldButton } from '../talk/hold-button.js';
+import type { Phone } from './state.js';
+import { phone as words } from './texts.js';
+
+const { alarms, talkgroups } = texts;
+
+/** Of more talkgroups the row says the number. */
+const DOTS_MAX = 7;
+
+type RowProps = { desk: Desk; phone: Phone };
+
+export function EmergencyRow({ desk, phone }: RowProps) {
+  const { emergencyTarget: target } = desk;
+  const tile = desk.talkgroups.tiles.value.find(({ id }) => id === target.id.value);
+  return (
+    <footer class="phone-row" data-region="emergency">
+      <section
+        class="emergency-place"
+        aria-label={alarms.emergency}
+        onPointerEnter={() => target.hold('pointer', true)}
+        onPointerLeave={() => target.hold('pointer', false)}
+        onFocusIn={() => target.hold('focus', true)}
+        onFocusOut={() => target.hold('focus', false)}
+      >
+        {tile === undefined ? (
+          <button type="button" class="phone-emergency" aria-label={alarms.choose} disabled>
+            <Face isHeld={false} />
+          </button>
+        ) : (
+          <Button desk={desk} phone={phone} id={tile.id} name={tile.view.value.name} />
+        )}
+      </section>
+      <Position phone={phone} />
+      <Said desk={desk} phone={phone} />
+    </footer>
+  );
+}
+
+function Button({ desk: { raising }, phone, id, name }: RowProps & { id: string; name: string }) {
+  return (
+    <>
+      <HoldButton
+        class="phone-emergency"
+        name={talkgroups.emergency(name)}
+        describedBy="emergency-hint"
+        onHold={() => raising.press(id, () => phone.raise(id))}
+        onLetGo={() => raising.release(id)}
+      >
+        <Face isHeld={raising.states.value.get(id)?.phase === 'holding'} />
+      </HoldButton>
+      <span id="emergency-hint" class="visually-hidden">
+        {alarms.hold}
+      </span>
+    </>
+  );
+}
+
+/** The ring fills while the button is held. */
+function Face({ isHeld }: { isHeld: boolean }) {
+  return (
+    <>
+      <svg class={isHeld ? 'ring held' : 'ring'} viewBox="0 0 72 72" aria-hidden="true">
+        <circle cx="36" cy="36" r="33" />
+        {isHeld && <circle class="filled" cx="36" cy="36" r="33" pathLength="100" />}
+      </svg>
+      <Icon name="triangle-alert" />
+    </>
+  );
+}
+
+/** Where the talkgroup is. A press goes to the next one, as a swipe does. */
+function Position({ phone: { ring } }: { phone: Phone }) {
+  const tiles = ring.tiles.value;
+  const next = ring.next(1);
+  if (next === null) return <div class="phone-position" />;
+  const current = ring.current.value;
+  return (
+    <button type="button" class="phone-position" onClick={() => ring.choose(next)}>
+      {tiles.length > DOTS_MAX ? (
+        <span class="phone-place">
+          {words.place((current === null ? 0 : tiles.indexOf(current)) + 1, tiles.length)}
+        </span>
+      ) : (
+        <span class="phone-dots" aria-hidden="true">
+          {tiles.map((tile) => (
+            <span key={tile.id} class={tile === current ? 'current' : ''} />
+          ))}
+        </span>
+      )}
+      <span class="line name">
+        <Phrase say={(name = '') => words.next(name)} names={[next.view.value.name]} />
+      </span>
+    </button>
+  );
+}
+
+/** What becomes of the emergency button, and for a moment the way back. */
+function Said({ desk, phone }: RowProps) {
+  const offered = phone.undo.offered.value;
+  const id = offered ?? desk.emergencyTarget.id.value ?? '';
+  const name = desk.talkgroups.tile(id)?.view.value.name ?? '';
+  const state = desk.raising.states.value.get(id);
+  const text = (): string => {
+    if (offered !== null) return words.emergency.raised(name);
+    if (state?.phase === 'failed') return alarms.failed(state.text);
+    if (state?.phase === 'holding') return words.emergency.holding(name);
+    return { none: '', short: alarms.short, sent: alarms.raising }[state?.phase ?? 'none'];
+  };
+  return (
+    <div class="phone-said">
+      {offered === null ? (
+        <p aria-hidden="true">{text()}</p>
+      ) : (
+        <button
+          type="button"
+          class="primary"
+          aria-label={words.emergency.undoName(name)}
+          onClick={() => phone.takeBack(offered)}
+        >
+          {words.emergency.undo}
+        </button>
+      )}
+      <p role="status" class="visually-hidden">
+        {text()}
+      </p>
+    </div>
+  );
+}

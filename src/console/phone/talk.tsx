@@ -1,0 +1,57 @@
+// The first view of the phone: who talks, what the console needs, and the large key, which has one place in all states.
+import type { Desk } from '../app/desk.js';
+import { texts } from '../app/texts.js';
+import { timeText } from '../app/time-of-day.js';
+import { NoticeLine } from '../shell/dock.js';
+import { type Notice, noticeOf } from '../shell/notice.js';
+import { Said } from '../talk/dock.js';
+import { AlarmBar, AlarmWords } from './alarm.js';
+import { Card } from './card.js';
+import { PhoneKey } from './key.js';
+import type { Phone } from './state.js';
+import { phone as words } from './texts.js';
+
+type TalkProps = { desk: Desk; phone: Phone };
+
+export function Talk({ desk, phone }: TalkProps) {
+  const tile = phone.ring.current.value;
+  const notice = noticeOf(desk, isSecureContext) ?? absenceNotice(phone);
+  return (
+    // biome-ignore lint/a11y/useSemanticElements: not a form
+    <div
+      role="group"
+      class="phone-panel"
+      aria-label={tile?.view.value.name ?? words.none}
+      data-talkgroup={tile?.id}
+    >
+      <Card desk={desk} phone={phone} />
+      <div class="phone-calls">
+        <p role="alert" class="visually-hidden">
+          <AlarmWords desk={desk} />
+        </p>
+        <AlarmBar desk={desk} />
+      </div>
+      {notice !== null && (
+        <div class="phone-notice">
+          <NoticeLine notice={notice} />
+        </div>
+      )}
+      <section class="phone-key" aria-label={texts.talk.label} data-region="talk">
+        <PhoneKey desk={desk} tile={tile} />
+        <Said desk={desk} />
+      </section>
+    </div>
+  );
+}
+
+/** After the return to the page, until the user has read it. */
+function absenceNotice({ away }: Phone): Notice | null {
+  const absence = away.absence.value;
+  if (absence === null) return null;
+  const clock = (ms: number) => timeText(new Date(ms));
+  return {
+    text: words.away(clock(absence.fromMs), clock(absence.untilMs)),
+    isError: false,
+    button: { text: texts.close, press: away.read },
+  };
+}

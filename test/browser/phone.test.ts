@@ -1,0 +1,161 @@
+// The layout of the console on a phone: one large key with one place in all states, and the views around it.
+import type { CDPSession, Page } from 'playwright-core';
+import t from 'tap';
+import type { TalkState } from '../../src/console/worker/messages.js';
+import { startChromium } from '../helpers/browser/chromium.js';
+import { desk } from '../helpers/browser/desk.js';
+import { fakeRadioOf, putFakeRadio } from '../helpers/browser/fake-radio.js';
+import { judge, type Look } from '../helpers/browser/looks.js';
+import { phone } from '../helpers/browser/phone.js';
+import { service } from '../helpers/service/service.js';
+
+const browser = await startChromium(t, { isAsking: true, hasWebGl: true });
+
+type Box = { x: number; y: number; width: number; height: number };
+
+const boxOf = (page: Page, selector: string) =>
+  page.locator(selector).evaluate((element) => {
+    const { x, y, width, height } = element.getBoundingClientRect();
+    return { x, y, width, height };
+  });
+
+const states = (): readonly [name: string, word: string, state: TalkState][] => [
+  ['asking', 'Wait', { phase: 'queued', position: 2, size: 3 }],
+  ['on-air', 'ON AIR', { phase: 'talking', sinceMs: Date.now(), limitMs: 60_000 }],
+  ['denied', 'Denied', { phase: 'refused', code: 'forbidden', talker: null, isFinal: true }],
+];
+
+for (const viewport of [
+  { width: 390, height: 844 },
+  { width: 390, height: 600 },
+  { width: 844, height: 390 },
+]) {
+  const title = `${viewport.width} x ${viewport.height}`;
+  t.test(`the key is in sight and has one place in its four states, at ${title}`, async (t) => {
+    const s = await service(t);
+    const { page } = await desk(t, browser, s, await s.person('ann'), {
+      ...{ withoutMicrophone: true, before: putFakeRadio, context: { ...phone, viewport, permissions: [] } },
+    });
+    const radio = fakeRadioOf(page);
+    const key = page.getByRole('button', { name: 'Talk in Fire 1' });
+    await page.locator('.talk-key.ready').waitFor();
+    const regions = async () => ({
+      key: await boxOf(page, '.talk-key .hold'),
+      emergency: await boxOf(page, '.phone-emergency'),
+      navigation: await boxOf(page, '.phone-navigation'),
+    });
+    const before = await regions();
+    for (const [name, { x, y, width, height }] of Object.entries<Box>(before)) {
+      const isInside = x >= 0 && y >= 0 && x + width <= viewport.width && y + height <= viewport.height;
+      t.ok(isInside, `${name} is in sight: ${JSON.stringify({ x, y, width, height })}`);
+    }
+    const notice = await boxOf(page, '.phone-notice');
+    for (const name of ['key', 'emergency', 'navigation'] as const)
+      t.notOk(overlap(notice, before[name]), `what the console needs does not cover the ${name}`);
+    if (viewport.width < viewport.height)
+      t.equal(before.key.width, 366, 'the key has the width of the screen');
+    else t.ok(before.key.x >= viewport.width / 2, 'the key is at the right half');
+    await key.focus();
+    for (const [name, word, state] of states()) {
+      await page.keyboard.down('Enter');
+      await page.locator('.talk-key.asking').waitFor();
+      await radio.talks([{ talkgroupId: radio.talkgroupId, state }]);
+      await page.locator(`.talk-key.${name}`).filter({ hasText: word }).waitFor();
+      t.strictSame(await regions(), before, name);
+      await page.keyboard.up('Enter');
+    }
+    await radio.emergency({ emergency_id: 'alarm', user_id: 'georg', username: 'georg07', state: 'raised' });
+    await page.locator('.phone-alarm').waitFor();
+    t.strictSame(await regions(), before, 'an alarm');
+    t.equal((await boxOf(page, '.phone-alarm')).height, 44);
+    t.notOk(
+      overlap(await boxOf(page, '.phone-alarm'), notice),
+      'and what the console needs does not cover it',
+    );
+  });
+}
+
+const overlap = (one: Box, other: Box): boolean =>
+  one.x < other.x + other.width &&
+  other.x < one.x + one.width &&
+  one.y < other.y + other.height &&
+  other.y < one.y + one.height;
+
+for (const colorScheme of ['light', 'dark'] as const) {
+  const look: Look = { colorScheme, viewport: { width: 390, height: 844 } };
+  t.test(`no state of the key and no view violates a rule of WCAG 2.2, ${colorScheme}`, async (t) => {
+    const s = await service(t);
+    const { page } = await desk(t, browser, s, await s.person('ann'), {
+      ...{ withoutMicrophone: true, before: putFakeRadio, context: { ...phone, ...look } },
+    });
+    const radio = fakeRadioOf(page);
+    await radio.groups(4);
+    await page.getByRole('button', { name: /^Next/ }).waitFor();
+    await judge(t, page, 'phone-ready', look);
+    await page.getByRole('button', { name: 'Talk in Fire 1' }).focus();
+    for (const [name, word, state] of states()) {
+      await page.keyboard.down('Enter');
+      await page.locator('.talk-key.asking').waitFor();
+      await radio.talks([{ talkgroupId: radio.talkgroupId, state }]);
+      await page.locator(`.talk-key.${name}`).filter({ hasText: word }).waitFor();
+      await judge(t, page, `phone-${name}`, look);
+      await page.keyboard.up('Enter');
+    }
+    await radio.emergency({ emergency_id: 'alarm', user_id: 'georg', username: 'georg07', state: 'raised' });
+    await page.locator('.phone-alarm').waitFor();
+    await judge(t, page, 'phone-alarm', look);
+    for (const view of ['Groups', 'Map', 'Alarms']) {
+      await page.getByRole('tab', { name: view }).click();
+      await page.getByRole('tab', { name: view, selected: true }).waitFor();
+      await judge(t, page, `phone-${view.toLowerCase()}`, look);
+    }
+    await page.setViewportSize({ width: 640, height: 400 }); // 1,280 x 800 at 200 %
+    await page.getByRole('tab', { name: 'Talk' }).click();
+    await judge(t, page, 'phone-200-percent', { ...look, viewport: { width: 640, height: 400 } });
+  });
+}
+
+/** One finger. The point of `touchEnd` is the last one. */
+async function drag(page: Page, cdp: CDPSession, from: Box, dx: number): Promise<void> {
+  const [x, y] = [from.x + from.width / 2, from.y + from.height / 2];
+  const touch = (type: 'touchStart' | 'touchMove' | 'touchEnd', at: number[]) =>
+    cdp.send('Input.dispatchTouchEvent', { type, touchPoints: at.map((x) => ({ x, y, id: 1 })) });
+  await touch('touchStart', [x]);
+  for (const part of [0.25, 0.5, 0.75, 1]) await touch('touchMove', [x + dx * part]);
+  await touch('touchEnd', []);
+  await page.evaluate('new Promise(requestAnimationFrame)');
+}
+
+t.test(
+  'a swipe beside the key and a press on the dots change the talkgroup, a swipe on the key does not',
+  async (t) => {
+    const s = await service(t);
+    const { page, context } = await desk(t, browser, s, await s.person('ann'), {
+      ...{ withoutMicrophone: true, before: putFakeRadio, context: phone },
+    });
+    const radio = fakeRadioOf(page);
+    await radio.groups(2);
+    const cdp = await context.newCDPSession(page);
+    const talksIn = (name: string) => page.getByRole('button', { name: `Talk in ${name}` }).waitFor();
+    await talksIn('Fire 1');
+    await page.getByRole('button', { name: 'Next: Group 0' }).waitFor();
+    await drag(page, cdp, await boxOf(page, '.talk-key .hold'), -150);
+    await talksIn('Fire 1');
+    t.equal(
+      await page.locator('.talk-key.asking, .talk-key.on-air').count(),
+      0,
+      'lifting it has ended the talk',
+    );
+    await drag(page, cdp, await boxOf(page, '.phone-card'), -150);
+    await talksIn('Group 0');
+    await drag(page, cdp, await boxOf(page, '.phone-card'), 150);
+    await talksIn('Fire 1');
+    await page.getByRole('button', { name: 'Next: Group 0' }).click();
+    await talksIn('Group 0');
+    await page.getByRole('combobox', { name: 'Talkgroup' }).selectOption('Group 1');
+    await talksIn('Group 1');
+    await page.getByRole('tab', { name: 'Groups' }).click();
+    await page.getByRole('button', { name: 'Select Fire 1' }).tap();
+    await talksIn('Fire 1');
+  },
+);
