@@ -1,7 +1,7 @@
 // The layout of the console on a phone: one large key with one place in all states, and the views around it.
 import type { CDPSession, Page } from 'playwright-core';
 import t from 'tap';
-import type { TalkState } from '../../src/console/worker/messages.js';
+import type { RecentBurst, TalkState } from '../../src/console/worker/messages.js';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { desk } from '../helpers/browser/desk.js';
 import { fakeRadioOf, putFakeRadio } from '../helpers/browser/fake-radio.js';
@@ -91,6 +91,10 @@ for (const colorScheme of ['light', 'dark'] as const) {
     const radio = fakeRadioOf(page);
     await radio.groups(4);
     await page.getByRole('button', { name: /^Next/ }).waitFor();
+    await radio.changes({ recent: [call(radio.talkgroupId, 'Fire 1', 'anna01'), call('other', 'Fire 2', 'ben02')] });
+    const calls = page.getByRole('list', { name: 'Last calls' }).getByRole('listitem');
+    await calls.nth(1).waitFor();
+    t.match(await calls.allTextContents(), [/^\d\d:\d\d:\d\dben02Fire 211 s$/, /^\d\d:\d\d:\d\danna0111 s$/]);
     await judge(t, page, 'phone-ready', look);
     await page.getByRole('button', { name: 'Talk in Fire 1' }).focus();
     for (const [name, word, state] of states()) {
@@ -104,6 +108,11 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await radio.emergency({ emergency_id: 'alarm', user_id: 'georg', username: 'georg07', state: 'raised' });
     await page.locator('.phone-alarm').waitFor();
     await judge(t, page, 'phone-alarm', look);
+    await radio.lost();
+    await page.getByRole('button', { name: 'Reconnect now' }).waitFor();
+    await judge(t, page, 'phone-lost', look);
+    await radio.reconnected();
+    await page.locator('.phone-card.lost').waitFor({ state: 'detached' });
     for (const view of ['Groups', 'Map', 'Alarms']) {
       await page.getByRole('tab', { name: view }).click();
       await page.getByRole('tab', { name: view, selected: true }).waitFor();
@@ -114,6 +123,10 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await judge(t, page, 'phone-200-percent', { ...look, viewport: { width: 640, height: 400 } });
   });
 }
+
+const call = (talkgroupId: string, talkgroup: string, username: string): RecentBurst => ({
+  ...{ talkgroupId, talkgroup, username, isOwn: false, endedAtMs: Date.now(), durationMs: 11_000 },
+});
 
 /** One finger. The point of `touchEnd` is the last one. */
 async function drag(page: Page, cdp: CDPSession, from: Box, dx: number): Promise<void> {

@@ -17,3 +17,11 @@ export function clockText(ms: number): string {
   const s = Math.max(0, Math.floor(ms / 1000));
   return `${Math.floor(s / 60)}:${String(s % 60).padStart(2, '0')}`;
 }
+
+const MINUTE_MS = 60_000;
+
+/** `9 s`, from a minute on `1:05`. A short burst is `1 s`. */
+export function durationText(ms: number): string {
+  const rounded = Math.max(1_000, Math.round(ms / 1_000) * 1_000);
+  return rounded < MINUTE_MS ? ageText(rounded) : clockText(rounded);
+}

@@ -1,15 +1,13 @@
 // Lists the last ten talks. A row is a place: its text changes, and it never moves.
 import { useSignal } from '@preact/signals';
 import { useRef } from 'preact/hooks';
-import { ageText, clockText } from '../app/ages.js';
+import { durationText } from '../app/ages.js';
 import type { Desk } from '../app/desk.js';
 import { timeText } from '../app/time-of-day.js';
 import { Icon } from '../icons/icon.js';
 import type { RecentBurst } from '../worker/messages.js';
 import { onAir as words } from './texts.js';
 import { goToTile } from './tile.js';
-
-const MINUTE_MS = 60_000;
 
 export function LastTen({ desk: { recent } }: { desk: Desk }) {
   const rows = recent.rows.value;
@@ -78,10 +76,4 @@ function Rows({ rows }: { rows: readonly RecentBurst[] }) {
       ))}
     </ol>
   );
-}
-
-/** `9 s`, from a minute on `1:05`. A short burst is `1 s`. */
-function durationText(ms: number): string {
-  const rounded = Math.max(1_000, Math.round(ms / 1_000) * 1_000);
-  return rounded < MINUTE_MS ? ageText(rounded) : clockText(rounded);
 }

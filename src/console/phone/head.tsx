@@ -18,16 +18,17 @@ import { phone as words } from './texts.js';
 const { talkgroups } = texts;
 const { lock } = keys;
 
-type HeadProps = { desk: Desk; phone: Phone; isTalk: boolean };
+/** `hasCard`: the talker is shown below it. */
+type HeadProps = { desk: Desk; phone: Phone; hasCard: boolean };
 
-export function Head({ desk, phone, isTalk }: HeadProps) {
+export function Head({ desk, phone, hasCard }: HeadProps) {
   const tile = phone.ring.current.value;
   return (
     <header class="phone-head" data-region="header">
       <h1 class="visually-hidden">{texts.title}</h1>
       <div class="phone-title">
         {tile !== null && <Choice phone={phone} tile={tile} />}
-        <Facts desk={desk} phone={phone} isTalk={isTalk} />
+        <Facts desk={desk} phone={phone} hasCard={hasCard} />
       </div>
       {tile !== null && <Mute desk={desk} tile={tile} />}
       <More desk={desk} tile={tile} />
@@ -64,11 +65,11 @@ function Choice({ phone: { ring }, tile }: { phone: Phone; tile: Tile }) {
 }
 
 /** Trouble with the connection, else the talker in a view that has no place for it, else the facts of the talkgroup. */
-function Facts({ desk, phone, isTalk }: HeadProps) {
+function Facts({ desk, phone, hasCard }: HeadProps) {
   const connection = desk.connection.value;
   const { text, isTrouble } = connectionText(connection, connection.state === 'waiting' ? nowMs.value : 0);
   if (isTrouble) return <p class="line name phone-trouble">{text}</p>;
-  const heard = isTalk ? null : phone.heard.value;
+  const heard = hasCard ? null : phone.heard.value;
   if (heard !== null) {
     const { talker, tile } = heard;
     const clock = clockText(nowMs.value - talker.startedAtMs);

@@ -6,6 +6,7 @@ import { NoticeLine } from '../shell/dock.js';
 import { type Notice, noticeOf } from '../shell/notice.js';
 import { Said } from '../talk/dock.js';
 import { AlarmBar, AlarmWords } from './alarm.js';
+import { Calls } from './calls.js';
 import { Card } from './card.js';
 import { PhoneKey } from './key.js';
 import type { Phone } from './state.js';
@@ -13,9 +14,13 @@ import { phone as words } from './texts.js';
 
 type TalkProps = { desk: Desk; phone: Phone };
 
+/** What the console needs from the user, or has to say. On a low screen it lies over the card. */
+export const noticeFor = ({ desk, phone }: TalkProps): Notice | null =>
+  noticeOf(desk, isSecureContext) ?? absenceNotice(phone);
+
 export function Talk({ desk, phone }: TalkProps) {
   const tile = phone.ring.current.value;
-  const notice = noticeOf(desk, isSecureContext) ?? absenceNotice(phone);
+  const notice = noticeFor({ desk, phone });
   return (
     // biome-ignore lint/a11y/useSemanticElements: not a form
     <div
@@ -30,6 +35,7 @@ export function Talk({ desk, phone }: TalkProps) {
           <AlarmWords desk={desk} />
         </p>
         <AlarmBar desk={desk} />
+        <Calls desk={desk} tile={tile} />
       </div>
       {notice !== null && (
         <div class="phone-notice">

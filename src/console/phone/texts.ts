@@ -16,6 +16,7 @@ export const phone = {
   last: (username: string, age: string) => `${username} talked ${age} ago`,
   nothing: 'No talker',
   none: 'No talkgroup',
+  calls: 'Last calls',
   key: {
     in: (name: string) => `in ${name}`,
     inMore: (name: string, more: number) => `in ${name} and ${more} more`,

@@ -14,7 +14,7 @@ import { Head } from './head.js';
 import { isInBar, Navigation, tabId, viewOf } from './navigation.js';
 import { type Phone, phoneOf } from './state.js';
 import { swipeOf } from './swipe.js';
-import { Talk } from './talk.js';
+import { noticeFor, Talk } from './talk.js';
 
 export default function PhoneLayout() {
   const desk = currentDesk.value;
@@ -28,7 +28,7 @@ function Regions({ desk }: { desk: Desk }) {
   const swipe = useSwipe(phone);
   return (
     <div class={isTalk ? 'phone talks' : 'phone'} {...(isTalk && swipe)}>
-      <Head desk={desk} phone={phone} isTalk={isTalk} />
+      <Head desk={desk} phone={phone} hasCard={isTalk && noticeFor({ desk, phone }) === null} />
       <main class="phone-main" data-region="view">
         <div
           role="tabpanel"
