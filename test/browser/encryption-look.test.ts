@@ -3,7 +3,7 @@ import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
 import { desk } from '../helpers/browser/desk.js';
 import { dialogOf, encryptedService, setUpKeys } from '../helpers/browser/keys.js';
-import { judge, looks } from '../helpers/browser/looks.js';
+import { isNarrow, judge, looks } from '../helpers/browser/looks.js';
 import { startBrowser } from '../helpers/browser/sound-page.js';
 import { radioOf, talkTone } from '../helpers/sound/talking.js';
 
@@ -59,6 +59,7 @@ async function judgeInAll(t: Test, page: Page, what: string): Promise<void> {
   for (const look of looks) {
     await page.setViewportSize(look.viewport);
     await page.emulateMedia({ colorScheme: look.colorScheme });
+    await page.locator(isNarrow(look) ? '.phone' : '.shell').waitFor();
     await judge(t, page, what, look);
   }
   await page.setViewportSize({ width: 1280, height: 800 });

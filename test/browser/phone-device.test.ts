@@ -29,7 +29,7 @@ t.test('an emergency is raised by a hold of 1.5 s, not by a tap, and Undo clears
   await page.locator('.phone-emergency .filled').waitFor({ state: 'attached' });
   await other.hears('EMERGENCY', ({ state }) => state === 'raised');
   await page.keyboard.up('Enter');
-  await page.getByRole('button', { name: 'Undo the emergency in Fire 1' }).tap();
+  await page.getByRole('button', { name: 'Undo the emergency in Fire 1' }).click();
   await other.hears('EMERGENCY', ({ state }) => state === 'cleared');
   t.strictSame(await page.evaluate('vibrations'), [5], 'three vibrations with two pauses, once');
 });
@@ -92,7 +92,7 @@ t.test('after each return from a locked screen the page says that nothing was he
       hasText: /^Screen locked: you hear nothing. You were away from \d\d:\d\d:\d\d to \d\d:\d\d:\d\d\.$/,
     });
     await notice.waitFor();
-    await page.getByRole('button', { name: 'Close' }).tap();
+    await page.getByRole('button', { name: 'Close' }).click();
     await notice.waitFor({ state: 'detached' });
     t.pass(time);
   }

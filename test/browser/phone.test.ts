@@ -64,10 +64,17 @@ for (const viewport of [
       t.strictSame(await regions(), before, name);
       await page.keyboard.up('Enter');
     }
-    await radio.emergency({ emergency_id: 'alarm', user_id: 'georg', username: 'georg07', state: 'raised' });
+    await radio.emergency({
+      emergency_id: 'alarm',
+      user_id: 'georg',
+      username: 'georg07'.repeat(9),
+      state: 'raised',
+    });
     await page.locator('.phone-alarm').waitFor();
     t.strictSame(await regions(), before, 'an alarm');
-    t.equal((await boxOf(page, '.phone-alarm')).height, 44);
+    const alarm = await boxOf(page, '.phone-alarm');
+    t.equal(alarm.height, 44);
+    t.ok(alarm.x + alarm.width <= viewport.width, 'a long name does not widen it');
     t.notOk(
       overlap(await boxOf(page, '.phone-alarm'), notice),
       'and what the console needs does not cover it',
@@ -91,7 +98,9 @@ for (const colorScheme of ['light', 'dark'] as const) {
     const radio = fakeRadioOf(page);
     await radio.groups(4);
     await page.getByRole('button', { name: /^Next/ }).waitFor();
-    await radio.changes({ recent: [call(radio.talkgroupId, 'Fire 1', 'anna01'), call('other', 'Fire 2', 'ben02')] });
+    await radio.changes({
+      recent: [call(radio.talkgroupId, 'Fire 1', 'anna01'), call('other', 'Fire 2', 'ben02')],
+    });
     const calls = page.getByRole('list', { name: 'Last calls' }).getByRole('listitem');
     await calls.nth(1).waitFor();
     t.match(await calls.allTextContents(), [/^\d\d:\d\d:\d\dben02Fire 211 s$/, /^\d\d:\d\d:\d\danna0111 s$/]);
@@ -168,7 +177,7 @@ t.test(
     await page.getByRole('combobox', { name: 'Talkgroup' }).selectOption('Group 1');
     await talksIn('Group 1');
     await page.getByRole('tab', { name: 'Groups' }).click();
-    await page.getByRole('button', { name: 'Select Fire 1' }).tap();
+    await page.getByRole('button', { name: 'Select Fire 1' }).click();
     await talksIn('Fire 1');
   },
 );

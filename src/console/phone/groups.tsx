@@ -54,8 +54,8 @@ function Group({ tile, desk, phone: { ring } }: GroupsProps & { tile: Tile }) {
         <div class="phone-group-words">
           <span class="line name">
             {tile.isSelected.value && <Icon name="check" />}
-            <bdi>{name}</bdi>
             {isAlarm && <Icon name="triangle-alert" />}
+            <bdi>{name}</bdi>
           </span>
           <span class="line name">{talkers.length > 0 ? <Talker tile={tile} /> : <Last tile={tile} />}</span>
         </div>
