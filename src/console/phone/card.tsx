@@ -10,6 +10,7 @@ import { Icon } from '../icons/icon.js';
 import { onAir } from '../onair/texts.js';
 import { shell } from '../shell/texts.js';
 import { TalkerLock } from '../talkgroups/lock.js';
+import { talkgroupLock } from '../talkgroups/lock-words.js';
 import type { Tile } from '../talkgroups/state.js';
 import type { Phone } from './state.js';
 import type { Heard } from './talkers.js';
@@ -65,6 +66,15 @@ function Quiet({ tile, desk }: { tile: Tile | null; desk: Desk }) {
     return <p class="quiet">{desk.account.role === 'admin' ? talkgroups.noneForAdmin : talkgroups.none}</p>;
   }
   const { last, missed, name } = tile.view.value;
+  const lock = talkgroupLock(tile.view.value, tile.isEncrypting.value, desk.keys.phase.value);
+  if (lock?.tone === 'alarm') {
+    return (
+      <>
+        <strong class="phone-quiet">{talkgroups.quiet}</strong>
+        <p class="error">{lock.text}</p>
+      </>
+    );
+  }
   return (
     <>
       <p class="quiet">{words.nothing}</p>
