@@ -1,6 +1,7 @@
 // The screens of the console about keys, by the rules of WCAG 2.2.
 import type { Page } from 'playwright-core';
 import t, { type Test } from 'tap';
+import { choose, rowOf } from '../helpers/browser/admin.js';
 import { desk } from '../helpers/browser/desk.js';
 import { dialogOf, encryptedService, setUpKeys } from '../helpers/browser/keys.js';
 import { isNarrow, judge, looks } from '../helpers/browser/looks.js';
@@ -38,16 +39,19 @@ t.test('no screen about keys violates WCAG 2.2 A or AA, in light and dark, wide 
 
   const admin = await desk(t, browser, s, root, options);
   await admin.page.getByRole('tab', { name: 'Admin' }).click();
-  const row = admin.page.getByRole('article').filter({ hasText: 'Fire' });
-  await row.getByRole('button', { name: 'Encryption' }).click();
-  await row.getByRole('combobox', { name: 'Encryption' }).waitFor();
+  const row = await rowOf(admin.page, 'Fire');
+  await choose(row, 'Encryption');
+  await admin.page.getByRole('combobox', { name: 'Encryption' }).waitFor();
   await judgeInAll(t, admin.page, 'keys-admin');
-  await row.getByRole('button', { name: 'Manage members' }).click();
-  await row.getByRole('button', { name: 'Stop bob from hearing encrypted speech' }).waitFor();
+  await admin.page.setViewportSize({ width: 1280, height: 800 });
+  await choose(row, 'Manage members');
+  const bobs = admin.page.getByRole('listitem').filter({ hasText: 'bob' });
+  await bobs.getByText('may have keys').waitFor();
   await judgeInAll(t, admin.page, 'keys-members');
+  await admin.page.setViewportSize({ width: 1280, height: 800 });
   await admin.page.getByRole('button', { name: 'Users', exact: true }).click();
-  const person = admin.page.getByRole('article').filter({ hasText: 'ann' });
-  await person.getByRole('button', { name: 'Browsers and radios with keys' }).click();
+  await choose(await rowOf(admin.page, 'ann'), 'Browsers and radios with keys');
+  const person = admin.page.getByRole('complementary', { name: 'Card of ann' });
   await person.getByRole('button', { name: 'Accept Night desk' }).click();
   await person.getByText(/is accepted, and gets its keys now/).waitFor();
   await judgeInAll(t, admin.page, 'keys-holders');

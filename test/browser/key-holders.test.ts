@@ -1,5 +1,6 @@
 // Who gets keys: a browser that another one accepts, and what an administrator sets at the console.
 import t from 'tap';
+import { choose, rowOf } from '../helpers/browser/admin.js';
 import { desk } from '../helpers/browser/desk.js';
 import { dialogOf, encryptedService, hears, hold, SECRETS_KEY, setUpKeys } from '../helpers/browser/keys.js';
 import { startBrowser, TAP } from '../helpers/browser/sound-page.js';
@@ -60,19 +61,21 @@ t.test('an administrator requires encryption, and allows keys to a member who jo
   const fire = await s.talkgroup('Fire', root, ann);
   const { page } = await desk(t, browser, s, root);
   await page.getByRole('tab', { name: 'Admin' }).click();
-  const row = page.getByRole('article').filter({ hasText: 'Fire' });
-  await row.getByRole('button', { name: 'Encryption' }).click();
-  await row.getByRole('combobox', { name: 'Encryption' }).selectOption('required');
-  await row.getByRole('combobox', { name: 'Clear emergencies' }).selectOption('no');
-  await row.getByRole('button', { name: 'Save' }).click();
-  await row.getByText('encryption required, keys held by the service, clear emergencies rejected').waitFor();
+  const row = await rowOf(page, 'Fire');
+  await choose(row, 'Encryption');
+  const form = page.getByRole('complementary', { name: 'Encryption of Fire' });
+  await form.getByRole('combobox', { name: 'Encryption' }).selectOption('required');
+  await form.getByRole('combobox', { name: 'Emergency without a key' }).selectOption('no');
+  await form.getByRole('button', { name: 'Save' }).click();
+  await row.getByText('required, emergencies too').waitFor();
   // The console of the administrator needs a key now. No dialog opens by itself.
   await page.getByText('A talkgroup needs keys in this browser.').waitFor();
   t.equal(await dialogOf({ page }).count(), 0);
 
   await bob.call('POST', `/talkgroups/${fire.id}/join`);
-  await row.getByRole('button', { name: 'Manage members' }).click();
-  const member = row.getByRole('listitem').filter({ hasText: 'bob' });
+  await choose(row, 'Manage members');
+  const panel = page.getByRole('complementary', { name: 'Members of Fire' });
+  const member = panel.getByRole('listitem').filter({ hasText: 'bob' });
   await member.getByText('may not have keys, 0 devices with keys').waitFor();
   const listed = async () => {
     const { body } = await root.call('GET', `/talkgroups/${fire.id}/keys`);
@@ -82,15 +85,14 @@ t.test('an administrator requires encryption, and allows keys to a member who jo
       .sort();
   };
   t.same(await listed(), ['ann', 'root']);
-  await member.getByRole('button', { name: 'Allow keys for bob' }).click();
+  await choose(member, 'Allow keys for bob');
   await member.getByText('may have keys, 0 devices with keys', { exact: true }).waitFor();
   t.same(await listed(), ['ann', 'bob', 'root']);
-  await row
-    .getByRole('listitem')
-    .filter({ hasText: 'ann' })
-    .getByRole('button', { name: 'Stop ann from hearing encrypted speech' })
-    .click();
-  await row.getByText('may have no keys, and the keys have changed').waitFor();
+  await choose(
+    panel.getByRole('listitem').filter({ hasText: 'ann' }),
+    'Stop ann from hearing encrypted speech',
+  );
+  await panel.getByText('may have no keys, and the keys have changed').waitFor();
   t.same(await listed(), ['bob', 'root']);
 });
 
@@ -99,6 +101,7 @@ t.test('without SECRETS_KEY the administrator is told what is missing', async (t
   const root = await s.person('root', { role: 'admin' });
   const { page } = await desk(t, browser, s, root, { expected: [/status of 409/] });
   await page.getByRole('tab', { name: 'Admin' }).click();
+  await page.getByRole('button', { name: 'New talkgroup' }).click();
   await page.getByLabel('Name of the new talkgroup').fill('Fire');
   await page.getByRole('combobox', { name: 'Encryption' }).selectOption('required');
   await page.getByRole('button', { name: 'Create talkgroup' }).click();

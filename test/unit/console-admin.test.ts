@@ -6,6 +6,7 @@ import { wordsOf } from '../../src/console/admin/failure.js';
 import { createHolders } from '../../src/console/admin/holders.js';
 import { createList, type List, PAGE_ROWS, type Row } from '../../src/console/admin/list.js';
 import { type Encryption, idBefore, queryOf, type Talkgroup } from '../../src/console/admin/rows.js';
+import { createTable } from '../../src/console/admin/table.js';
 import { createTalkgroups } from '../../src/console/admin/talkgroups.js';
 import { texts } from '../../src/console/admin/texts.js';
 import { createUsers } from '../../src/console/admin/users.js';
@@ -63,7 +64,7 @@ t.test('a new user is listed, its token is not kept, and a taken name is said in
   const wanted = { username: 'ann', password: 'secret-of-ann', deviceSerial: '' };
   t.equal(await users.create(wanted), true);
   t.equal(rest.sent[0], 'POST /auth/register {"username":"ann","password":"secret-of-ann"}');
-  t.strictSame(firstOf(users.list).item.value, user);
+  t.strictSame(firstOf(users.table.list).item.value, user);
   isTaken = true;
   t.equal(await users.create({ ...wanted, deviceSerial: 'SN-1' }), false);
   t.equal(
@@ -71,7 +72,7 @@ t.test('a new user is listed, its token is not kept, and a taken name is said in
     'POST /auth/register {"username":"ann","password":"secret-of-ann","deviceSerial":"SN-1"}',
   );
   t.match(users.creation.outcome.value, { isFailure: true, words: /rejected it: username taken/ });
-  t.equal(users.list.rows.value.length, 1);
+  t.equal(users.table.list.rows.value.length, 1);
 });
 
 t.test('a second press while the first one runs sends nothing', async (t) => {
@@ -178,17 +179,17 @@ t.test('the last search wins, with one request at a time', async (t) => {
     most = Math.max(most, underWay);
     await new Promise((resolve) => setImmediate(resolve));
     underWay -= 1;
-    const q = new URLSearchParams(path.split('?')[1]).get('q') ?? '';
+    const find = new URLSearchParams(path.split('?')[1]).get('find') ?? '';
     return {
-      users: [{ id: `of ${q}`, username: q, role: 'user', device_id: null, created_at: '' }],
+      users: [{ id: `of ${find}`, username: find, role: 'user', device_id: null, created_at: '' }],
       next: null,
     };
   });
   const users = createUsers(rest);
-  for (const start of ['a', 'an', 'ann', '100%', '100%_']) users.search(start);
-  while (users.list.isReading.value) await new Promise((resolve) => setImmediate(resolve));
+  for (const text of ['a', 'an', 'ann', '100%', '100%_']) users.table.search(text);
+  while (users.table.list.isReading.value) await new Promise((resolve) => setImmediate(resolve));
   t.strictSame(
-    users.list.rows.value.map(({ id }) => id),
+    users.table.list.rows.value.map(({ id }) => id),
     ['of 100%_'],
   );
   t.equal(most, 1);
@@ -223,15 +224,16 @@ t.test('a change that is stored without the confirmation of the relay is shown a
     throw unconfirmed;
   });
   const talkgroups = createTalkgroups(rest);
-  await opened(talkgroups.list);
-  const row = firstOf(talkgroups.list);
+  await opened(talkgroups.table.list);
+  const row = firstOf(talkgroups.table.list);
   t.equal(await talkgroups.rename(row, 'Fire 2'), true);
   t.equal(row.item.value.name, 'Fire 2');
   t.strictSame(row.action.outcome.value, { isFailure: false, words: texts.unconfirmed });
   t.equal(await talkgroups.rotate(row), true);
   t.equal(row.item.value.rotation_counter, 4, 'the request was carried out once');
   t.equal(await talkgroups.remove(row), true);
-  t.strictSame(talkgroups.list.rows.value, []);
+  t.equal(talkgroups.table.remove(row), null, 'no row takes its place');
+  t.strictSame(talkgroups.table.list.rows.value, []);
 });
 
 t.test('talkgroups are created, changed, rotated and deleted with the bodies of the REST API', async (t) => {
@@ -244,18 +246,20 @@ t.test('talkgroups are created, changed, rotated and deleted with the bodies of 
     return { talkgroup: { id, name } };
   });
   const talkgroups = createTalkgroups(rest);
-  await opened(talkgroups.list);
+  await opened(talkgroups.table.list);
   t.equal(await talkgroups.create({ name, floorMode: 'single', ...AS_CREATED }), true);
-  const row = firstOf(talkgroups.list);
-  await talkgroups.change(row, { floorMode: 'broadcast', talkLimitS: 1.5 });
+  const row = firstOf(talkgroups.table.list);
+  await talkgroups.changeMode(row, 'broadcast');
+  await talkgroups.changeLimit(row, 1.5);
   await talkgroups.rotate(row);
   t.match(row.item.value, { floor_mode: 'broadcast', max_talk_ms: 1500, rotation_counter: 4 });
   await talkgroups.remove(row);
   t.strictSame(rest.sent, [
-    `GET /admin/talkgroups?limit=${PAGE_ROWS}`,
+    `GET /admin/talkgroups?sort=name&limit=${PAGE_ROWS}`,
     `POST /talkgroups ${JSON.stringify({ name, floor_mode: 'single' })}`,
     'GET /admin/talkgroups?limit=1&after=7e0d5c1a-9b42-4f3e-8a76-1c9d0b2e4f57',
-    `PATCH /talkgroups/${id} {"floor_mode":"broadcast","max_talk_ms":1500}`,
+    `PATCH /talkgroups/${id} {"floor_mode":"broadcast"}`,
+    `PATCH /talkgroups/${id} {"max_talk_ms":1500}`,
     `POST /keys/rotate {"talkgroup_id":"${id}"}`,
     `DELETE /talkgroups/${id}`,
   ]);
@@ -269,8 +273,8 @@ t.test('members are added once, counted and removed', async (t) => {
     return method === 'GET' ? { members: [], next: null } : { ok: true };
   });
   const talkgroups = createTalkgroups(rest);
-  await opened(talkgroups.list);
-  const row = firstOf(talkgroups.list);
+  await opened(talkgroups.table.list);
+  const row = firstOf(talkgroups.table.list);
   const members = talkgroups.membersOf(row);
   t.equal(talkgroups.membersOf(row), members);
   await opened(members.list);
@@ -283,7 +287,7 @@ t.test('members are added once, counted and removed', async (t) => {
   const member = firstOf(members.list);
   await members.remove(member);
   t.equal(row.item.value.members, 2);
-  t.equal(members.action.outcome.value?.words, '\u2068ann\u2069 is removed.');
+  t.equal(members.action.outcome.value?.words, '\u2068ann\u2069 is taken out.');
   const put = 'PUT /talkgroups/t1/members/u1';
   t.strictSame(rest.sent.slice(-3), [put, put, 'DELETE /talkgroups/t1/members/u1']);
 });
@@ -328,8 +332,8 @@ t.test(
       return { talkgroup: { id: 't1' } };
     });
     const talkgroups = createTalkgroups(rest);
-    await opened(talkgroups.list);
-    const row = firstOf(talkgroups.list);
+    await opened(talkgroups.table.list);
+    const row = firstOf(talkgroups.table.list);
     const before = talkgroups.membersOf(row);
     const wanted = { encryption: 'required', mayEmergencyBeClear: true } as const;
     t.equal(await talkgroups.protect(row, wanted), true);
@@ -355,8 +359,8 @@ t.test('members of a talkgroup that requires encryption may have keys, or not', 
     return { members: [path.includes('/keys') ? keys : member], next: null };
   });
   const talkgroups = createTalkgroups(rest);
-  await opened(talkgroups.list);
-  const members = talkgroups.membersOf(firstOf(talkgroups.list));
+  await opened(talkgroups.table.list);
+  const members = talkgroups.membersOf(firstOf(talkgroups.table.list));
   await opened(members.list);
   const row = firstOf(members.list);
   t.match(row.item.value.keys, { may_have_keys: false, holders: 2 });
@@ -401,9 +405,9 @@ t.test('a device is renamed and disabled, and stays as it was when the service r
     return path.endsWith('/status') ? { ok: true } : { device: { ...device, name: 'Engine 1' } };
   });
   const devices = createDevices(rest);
-  await opened(devices.list);
-  const row = firstOf(devices.list);
-  await devices.rename(row, { name: 'Engine 1', site: 'Depot' });
+  await opened(devices.table.list);
+  const row = firstOf(devices.table.list);
+  await devices.change(row, { name: 'Engine 1' });
   await devices.setActive(row, false);
   t.match(row.item.value, { name: 'Engine 1', active: false });
   isDown = true;
@@ -420,7 +424,7 @@ t.test('the device of a user is read by a page of one, and a deleted one is name
   await users.showDevice(id);
   t.equal(
     users.devices.value.get(id),
-    'Device \u2068SN-1\u2069, serial \u2068SN-1\u2069, site \u2068Depot\u2069, enabled',
+    '\u2068SN-1\u2069, serial \u2068SN-1\u2069, site \u2068Depot\u2069, enabled',
   );
   devices = [{ ...device, id: 'another' }];
   await users.showDevice(id);
@@ -432,4 +436,66 @@ t.test('queries leave out empty values, and the id before another is the next lo
   t.equal(queryOf({ q: 'a&b=%' }), '?q=a%26b%3D%25');
   t.equal(idBefore('10000000-0000-0000-0000-000000000000'), '0fffffff-ffff-ffff-ffff-ffffffffffff');
   t.equal(idBefore('00000000-0000-0000-0000-000000000000'), '00000000-0000-0000-0000-000000000000');
+});
+
+t.test('a table reads the first page again for a new order or search, and goes on with both', async (t) => {
+  const asked: string[] = [];
+  const table = createTable<string>({
+    sort: 'name',
+    idOf: (id) => id,
+    async read(query) {
+      asked.push(query);
+      return {
+        items: query.includes('after') ? ['c'] : ['b', 'a'],
+        next: query.includes('after') ? null : 'end',
+      };
+    },
+  });
+  await opened(table.list);
+  t.strictSame(
+    table.list.rows.value.map(({ id }) => id),
+    ['b', 'a'],
+    'the order of the service stays',
+  );
+  await table.list.more();
+  const done = async () => {
+    while (table.list.isReading.value) await null;
+  };
+  table.sortBy('number');
+  await done();
+  t.equal(table.list.rows.value.length, 2);
+  table.sortBy('number');
+  await done();
+  table.search('50 %');
+  await done();
+  await table.list.more();
+  t.strictSame(asked, [
+    '?sort=name&limit=50',
+    '?sort=name&limit=50&after=end',
+    '?sort=number&limit=50',
+    '?sort=-number&limit=50',
+    '?sort=-number&find=50+%25&limit=50',
+    '?sort=-number&find=50+%25&limit=50&after=end',
+  ]);
+});
+
+t.test('a row that goes closes what is open of it, and names the row that takes its place', async (t) => {
+  const table = createTable<string>({
+    sort: 'name',
+    idOf: (id) => id,
+    read: async () => ({ items: ['a', 'b', 'c'], next: null }),
+  });
+  await opened(table.list);
+  const [a, b, c] = table.list.rows.value;
+  if (a === undefined || b === undefined || c === undefined) throw new Error('the table has three rows');
+  table.side.value = { kind: 'members', row: b };
+  table.editing.value = { id: 'c', column: 'name' };
+  t.equal(table.remove(b), 'c');
+  t.equal(table.side.value, null);
+  t.strictSame(table.editing.value, { id: 'c', column: 'name' }, 'of another row');
+  t.equal(table.remove(c), 'a');
+  t.equal(table.editing.value, null);
+  table.side.value = { kind: 'new' };
+  t.equal(table.remove(a), null);
+  t.strictSame(table.side.value, { kind: 'new' });
 });

@@ -1,84 +1,66 @@
-// Shows devices: rename, site, enable and disable.
+// Shows devices: name and site are edited in the row, and a device is disabled and enabled.
+import { ask } from '../dialogs/state.js';
+import { Menu } from '../menu/menu.js';
 import type { Devices } from './devices.js';
+import { EditCell } from './edit-cell.js';
 import type { Row } from './list.js';
-import { ActionButton, focusAtOnce, focusSoon, ListView, Panel, Said, textIn } from './parts.js';
 import type { Device } from './rows.js';
+import { type Column, TableView } from './table-view.js';
 import { texts } from './texts.js';
 
-export function DevicesView({ devices }: { devices: Devices }) {
-  devices.list.open();
+const { columns: titles } = texts;
+
+export function DevicesTable({ devices }: { devices: Devices }) {
+  const { table } = devices;
+  const edited = (column: 'name' | 'site', row: Row<Device>) => (
+    <EditCell
+      {...{ table, row, column }}
+      isFirst={column === 'name'}
+      title={titles[column]}
+      name={row.item.value.name}
+      text={row.item.value[column]}
+      value={row.item.value[column]}
+      save={(value) => devices.change(row, column === 'name' ? { name: value } : { site: value })}
+    />
+  );
+  const columns: Column<Device>[] = [
+    { key: 'name', title: titles.name, isName: true, isControl: true, cell: (row) => edited('name', row) },
+    { key: 'serial', title: titles.serial, cell: (row) => <bdi>{row.item.value.serial}</bdi> },
+    { key: 'site', title: titles.site, isControl: true, cell: (row) => edited('site', row) },
+    {
+      key: 'active',
+      title: titles.state,
+      cell: (row) =>
+        row.item.value.active ? texts.enabled : <span class="admin-off">{texts.disabled}</span>,
+    },
+    { key: 'created_at', title: titles.created, cell: (row) => texts.day(row.item.value.created_at) },
+  ];
   return (
-    <section class="admin-section" aria-labelledby="admin-devices">
-      <h2 id="admin-devices">{texts.devices}</h2>
-      <ListView
-        list={devices.list}
-        label={texts.devices}
-        render={(row) => <DeviceRow key={row.id} row={row} devices={devices} />}
-      />
-    </section>
+    <TableView
+      section="devices"
+      {...{ table, columns }}
+      nameOf={(row) => row.item.value.name}
+      actions={(row) => <Actions row={row} devices={devices} />}
+    />
   );
 }
 
-function DeviceRow({ row, devices }: { row: Row<Device>; devices: Devices }) {
-  const device = row.item.value;
-  const name = `device-${row.id}`;
-  const button = `${name}-rename`;
-  const isRenaming = row.panel.value === 'rename';
-  const close = () => {
-    row.panel.value = null;
-    focusSoon(button);
+function Actions({ row, devices }: { row: Row<Device>; devices: Devices }) {
+  const { table } = devices;
+  const { name, active } = row.item.value;
+  const edit = (column: string) => () => {
+    row.action.clear();
+    table.editing.value = { id: row.id, column };
   };
-  const rename = async (data: FormData) => {
-    const wanted = { name: textIn(data, 'name'), site: textIn(data, 'site') };
-    if (await devices.rename(row, wanted)) close();
+  const setActive = async () => {
+    if (active && !(await ask(texts.reallyDisable(name)))) return;
+    table.acted.value = row;
+    await devices.setActive(row, !active);
   };
-  return (
-    <article class="card admin-row" aria-labelledby={name}>
-      <h3 id={name} class="name">
-        {device.name}
-      </h3>
-      <p class="quiet name">
-        {texts.facts(device)}, {texts.created(device.created_at)}
-      </p>
-      <p class={device.active ? 'quiet' : 'error'}>{device.active ? texts.enabled : texts.disabled}</p>
-      <div class="row">
-        <ActionButton
-          id={button}
-          action={row.action}
-          label={texts.rename}
-          describedBy={name}
-          isOpen={isRenaming}
-          onPress={() => {
-            row.panel.value = isRenaming ? null : 'rename';
-          }}
-        />
-        <ActionButton
-          action={row.action}
-          label={device.active ? texts.disable : texts.enable}
-          describedBy={name}
-          kind={device.active ? 'danger' : ''}
-          onPress={() => void devices.setActive(row, !device.active)}
-        />
-      </div>
-      {isRenaming && (
-        <Panel
-          label={texts.rename}
-          submit={texts.save}
-          action={row.action}
-          onSubmit={(data) => void rename(data)}
-          onClose={close}
-        >
-          <label class="field">
-            {texts.renameTo}
-            <input name="name" required autocomplete="off" defaultValue={device.name} ref={focusAtOnce} />
-          </label>
-          <label class="field">
-            {texts.newSite}
-            <input name="site" required autocomplete="off" defaultValue={device.site} />
-          </label>
-        </Panel>
-      )}
-      <Said action={row.action} />
-    </article>
-  );
+  const items = [
+    { text: texts.rename, onPress: edit('name') },
+    { text: texts.changeSite, onPress: edit('site') },
+    { text: active ? texts.disable : texts.enable, onPress: () => void setActive() },
+  ];
+  return <Menu name={texts.actionsFor(name)} class="admin-icon" items={items} />;
 }

@@ -1,28 +1,28 @@
 // Lists devices, renames them, and turns them on and off.
 import type { Rest } from '../app/rest.js';
 import { storedBy } from './failure.js';
-import { createList, type List, type Row } from './list.js';
-import { type Device, type Page, queryOf } from './rows.js';
+import type { Row } from './list.js';
+import type { Device, Page } from './rows.js';
+import { createTable, type Table } from './table.js';
 import { texts } from './texts.js';
 
 export interface Devices {
-  readonly list: List<Device>;
-  rename(row: Row<Device>, wanted: { name: string; site: string }): Promise<boolean>;
+  readonly table: Table<Device>;
+  change(row: Row<Device>, wanted: { name: string } | { site: string }): Promise<boolean>;
   setActive(row: Row<Device>, active: boolean): Promise<boolean>;
 }
 
 export function createDevices(rest: Rest): Devices {
   return {
-    list: createList<Device>({
-      async read({ after, limit }) {
-        const path = `/devices${queryOf({ limit, after })}`;
-        const { devices: items, next } = await rest.get<Page<'devices', Device>>(path);
+    table: createTable<Device>({
+      sort: 'name',
+      idOf: ({ id }) => id,
+      async read(query) {
+        const { devices: items, next } = await rest.get<Page<'devices', Device>>(`/devices${query}`);
         return { items, next };
       },
-      idOf: ({ id }) => id,
-      nameOf: ({ name }) => name,
     }),
-    rename: (row, wanted) =>
+    change: (row, wanted) =>
       row.action.run(async () => {
         const answer = await storedBy(rest.patch<{ device: Device }>(`/devices/${row.id}`, wanted));
         row.item.value = answer?.device ?? { ...row.item.peek(), ...wanted };

@@ -1,31 +1,16 @@
 // Shows the key holders of one user with their fingerprints.
+import { ask } from '../dialogs/state.js';
 import type { Holders } from './holders.js';
 import type { Row } from './list.js';
-import { ActionButton, focusAtOnce, ListView, Said } from './parts.js';
+import { ActionButton, ListView, Said } from './parts.js';
 import type { Holder } from './rows.js';
 import { texts } from './texts.js';
 
-export function HoldersView({
-  holders,
-  name,
-  onClose,
-}: {
-  holders: Holders;
-  /** Of the user. */
-  name: string;
-  onClose: () => void;
-}) {
+/** `name` is that of the user. */
+export function HoldersView({ holders, name }: { holders: Holders; name: string }) {
   holders.list.open();
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
-    <div
-      class="admin-panel"
-      role="group"
-      aria-label={texts.holdersOf(name)}
-      onKeyDown={(event) => {
-        if (event.key === 'Escape') onClose();
-      }}
-    >
+    <>
       <p class="quiet">{texts.holderHint}</p>
       <Said action={holders.action} />
       <ListView
@@ -33,12 +18,7 @@ export function HoldersView({
         label={texts.holdersOf(name)}
         render={(row) => <HolderRow row={row} holders={holders} />}
       />
-      <div class="row">
-        <button type="button" ref={focusAtOnce} onClick={onClose}>
-          {texts.done}
-        </button>
-      </div>
-    </div>
+    </>
   );
 }
 
@@ -46,7 +26,7 @@ function HolderRow({ row, holders }: { row: Row<Holder>; holders: Holders }) {
   const { name, fingerprint, accepted, created_at } = row.item.value;
   const { action } = holders;
   return (
-    <div class="admin-row">
+    <div class="admin-holder">
       <p class="name">
         {name}, {texts.holderState(accepted)}, {texts.created(created_at)}
       </p>
@@ -62,8 +42,9 @@ function HolderRow({ row, holders }: { row: Row<Holder>; holders: Holders }) {
         <ActionButton
           action={action}
           label={texts.deleteHolder(name)}
-          kind="danger"
-          onPress={() => void holders.remove(row)}
+          onPress={async () => {
+            if (await ask(texts.reallyDeleteHolder(name))) await holders.remove(row);
+          }}
         />
       </div>
     </div>

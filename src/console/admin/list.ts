@@ -6,12 +6,8 @@ import { wordsOf } from './failure.js';
 export interface Row<Item> {
   readonly id: string;
   readonly item: Signal<Item>;
-  /** The form that is open below the row. */
-  readonly panel: Signal<Panel | null>;
   readonly action: Action;
 }
-
-export type Panel = 'rename' | 'settings' | 'encryption' | 'members' | 'delete' | 'holders';
 
 export interface List<Item> {
   readonly rows: ReadonlySignal<readonly Row<Item>[]>;
@@ -24,19 +20,22 @@ export interface List<Item> {
   more(): Promise<void>;
   /** Reads again as many rows as are shown. */
   reload(): Promise<void>;
+  /** Reads the first page again, such as in another order. */
+  restart(): Promise<void>;
   /** A new row, first in the list. */
   add(item: Item): void;
   remove(id: string): void;
 }
 
 export interface ListSource<Item> {
-  /** One page behind the id `after`, in the order of ids. */
+  /** One page behind `after`, which is the `next` of the page before. */
   read(page: { after: string | null; limit: number }): Promise<{
     items: readonly Item[];
     next: string | null;
   }>;
   idOf(item: Item): string;
-  nameOf(item: Item): string;
+  /** Given where the service lists in the order of ids: a list of which all is read is sorted by name. */
+  nameOf?(item: Item): string;
 }
 
 export const PAGE_ROWS = 50;
@@ -91,8 +90,8 @@ export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List
     const shown = new Set(kept.map(({ id }) => id));
     // A row that was added here, and that its page has as well, is shown once.
     const found = items.filter((item) => !shown.has(idOf(item))).map((item) => rowOf(item, known));
-    // By name only where the order of no shown row changes: pages come in the order of ids.
-    if (after === null && end === null) {
+    // By name only where the order of no shown row changes.
+    if (nameOf !== undefined && after === null && end === null) {
       found.sort((a, b) => nameOf(a.item.peek()).localeCompare(nameOf(b.item.peek())));
     }
     batch(() => {
@@ -106,7 +105,7 @@ export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List
   function rowOf(item: Item, known: ReadonlyMap<string, Row<Item>>): Row<Item> {
     const row = known.get(idOf(item));
     if (row === undefined) {
-      return { id: idOf(item), item: signal(item), panel: signal(null), action: createAction() };
+      return { id: idOf(item), item: signal(item), action: createAction() };
     }
     row.item.value = item;
     return row;
@@ -125,6 +124,7 @@ export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List
       await run({ after: next, count: 1 });
     },
     reload: () => run({ after: null, count: rows.peek().length }),
+    restart: () => run({ after: null, count: 1 }),
     add(item) {
       rows.value = [rowOf(item, new Map()), ...rows.peek()];
     },

@@ -1,5 +1,7 @@
 // Shows the members of one talkgroup, with a search for users to add.
 import { ask } from '../dialogs/state.js';
+import { Menu } from '../menu/menu.js';
+import { Frame } from './frame.js';
 import type { Row } from './list.js';
 import type { Members } from './members.js';
 import { ActionButton, focusAtOnce, focusSoon, ListView, Said } from './parts.js';
@@ -22,62 +24,53 @@ export function MembersView({
   const field = `add-to-${id}`;
   const { action } = members;
   return (
-    // biome-ignore lint/a11y/useSemanticElements: a fieldset is for fields
-    <div
-      class="admin-panel"
-      role="group"
-      aria-label={texts.membersOf(name)}
-      onKeyDown={(event) => {
-        if (event.key === 'Escape') onClose();
-      }}
-    >
+    <Frame title={texts.membersOf(name)} onClose={onClose}>
       <Search members={members} field={field} />
       <Said action={action} />
       <ListView
         list={members.list}
         label={texts.membersOf(name)}
-        render={(row) => {
-          const { user, site } = row.item.value;
-          return (
-            <div class="row admin-member">
-              <span class="name">{user.username}</span>
-              <span class="quiet name">{site}</span>
-              <KeysOf row={row} members={members} />
-              <ActionButton
-                action={action}
-                label={texts.removeMember(user.username)}
-                onPress={async () => {
-                  if (!(await ask(texts.reallyRemove(user.username, name)))) return;
-                  if (await members.remove(row)) focusSoon(field);
-                }}
-              />
-            </div>
-          );
-        }}
+        render={(row) => <MemberRow row={row} members={members} talkgroup={name} field={field} />}
       />
-      <div class="row">
-        <button type="button" onClick={onClose}>
-          {texts.done}
-        </button>
-      </div>
-    </div>
+    </Frame>
   );
 }
 
-/** Nothing where encryption is not required. */
-function KeysOf({ row, members }: { row: Row<Member>; members: Members }) {
-  const { keys, user } = row.item.value;
-  if (keys === null) return null;
-  const mayHave = keys.may_have_keys;
+function MemberRow({
+  row,
+  members,
+  talkgroup,
+  field,
+}: {
+  row: Row<Member>;
+  members: Members;
+  talkgroup: string;
+  field: string;
+}) {
+  const { user, site, keys } = row.item.value;
+  const takeOut = async () => {
+    if (!(await ask(texts.reallyTakeOut(user.username, talkgroup)))) return;
+    if (await members.remove(row)) focusSoon(field);
+  };
+  const mayHave = keys?.may_have_keys === true;
+  const permit = {
+    text: mayHave ? texts.takeKeys(user.username) : texts.allowKeys(user.username),
+    onPress: () => void members.permitKeys(row, !mayHave),
+  };
+  const items = [
+    ...(keys === null ? [] : [permit]),
+    { text: texts.removeMember, onPress: () => void takeOut() },
+  ];
   return (
-    <>
-      <span class={mayHave ? 'quiet' : 'error'}>{texts.mayHaveKeys(keys)}</span>
-      <ActionButton
-        action={members.action}
-        label={mayHave ? texts.takeKeys(user.username) : texts.allowKeys(user.username)}
-        onPress={() => void members.permitKeys(row, !mayHave)}
-      />
-    </>
+    <div class="admin-member">
+      <span class="name line">{user.username}</span>
+      <span class="quiet name line">{site}</span>
+      <Menu name={texts.actionsFor(user.username)} class="admin-icon" items={items} />
+      {/* Nothing where encryption is not required. */}
+      {keys !== null && (
+        <span class={mayHave ? 'admin-keys quiet' : 'admin-keys admin-off'}>{texts.mayHaveKeys(keys)}</span>
+      )}
+    </div>
   );
 }
 

@@ -89,7 +89,7 @@ export function createMembers(rest: Rest, talkgroup: Row<Talkgroup>): Members {
         const answer = await storedBy(rest.remove(`${path}/${row.id}`));
         list.remove(row.id);
         count(-1);
-        return answer === null ? texts.unconfirmed : texts.removed(row.item.peek().user.username);
+        return answer === null ? texts.unconfirmed : texts.takenOut(row.item.peek().user.username);
       }),
   };
 }

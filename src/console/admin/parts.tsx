@@ -1,4 +1,4 @@
-// The parts that the three lists of administration share.
+// The parts that the lists beside the tables share: members of a talkgroup, key holders of a user.
 import type { ComponentChildren } from 'preact';
 import type { Action } from './action.js';
 import { type List, PAGE_ROWS, type Row } from './list.js';
@@ -66,76 +66,22 @@ export function Failure({ words }: { words: string | null }) {
 export function ActionButton({
   action,
   label,
-  describedBy,
-  id,
-  kind = '',
-  isOpen,
   onPress,
 }: {
   action: Action;
   label: string;
-  describedBy?: string;
-  id?: string;
-  kind?: '' | 'danger' | 'primary';
-  /** Whether the form that it shows is open. Undefined: it shows none. */
-  isOpen?: boolean;
   onPress: () => void;
 }) {
   return (
     <button
       type="button"
-      class={kind}
-      id={id}
       aria-disabled={action.isBusy.value}
-      aria-describedby={describedBy}
-      aria-expanded={isOpen}
       onClick={() => {
         if (!action.isBusy.peek()) onPress();
       }}
     >
       {label}
     </button>
-  );
-}
-
-/** A form of one row. Escape closes it. The first field has the focus. */
-export function Panel({
-  label,
-  submit,
-  action,
-  onSubmit,
-  onClose,
-  children,
-}: {
-  label: string;
-  submit: string;
-  action: Action;
-  onSubmit: (data: FormData) => void;
-  onClose: () => void;
-  children: ComponentChildren;
-}) {
-  return (
-    <form
-      class="admin-panel"
-      aria-label={label}
-      onSubmit={(event) => {
-        event.preventDefault();
-        if (!action.isBusy.peek()) onSubmit(new FormData(event.currentTarget));
-      }}
-      onKeyDown={(event) => {
-        if (event.key === 'Escape') onClose();
-      }}
-    >
-      {children}
-      <div class="row">
-        <button type="submit" class="primary" aria-disabled={action.isBusy.value}>
-          {submit}
-        </button>
-        <button type="button" onClick={onClose}>
-          {texts.cancel}
-        </button>
-      </div>
-    </form>
   );
 }
 

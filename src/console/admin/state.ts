@@ -1,4 +1,4 @@
-// The state of the administration tab: three lists, of which one is shown.
+// The state of the administration tab: three tables, of which one is shown.
 import { type Signal, signal } from '@preact/signals';
 import type { Rest } from '../app/rest.js';
 import { createDevices, type Devices } from './devices.js';
@@ -14,7 +14,7 @@ export interface Admin {
   readonly devices: Devices;
 }
 
-// Of one login: another account begins with empty lists.
+// Of one login: another account begins with empty tables.
 const ofLogin = new WeakMap<Rest, Admin>();
 
 export function adminOf(rest: Rest): Admin {

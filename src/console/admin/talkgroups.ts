@@ -2,17 +2,20 @@
 import type { Rest } from '../app/rest.js';
 import { type Action, createAction } from './action.js';
 import { storedBy, wordsOf } from './failure.js';
-import { createList, type List, type Row } from './list.js';
+import type { Row } from './list.js';
 import { createMembers, type Members } from './members.js';
-import { type Encryption, type FloorMode, oneOf, type Page, queryOf, type Talkgroup } from './rows.js';
+import { type Encryption, type FloorMode, oneOf, type Page, type Talkgroup } from './rows.js';
+import { createTable, type Table } from './table.js';
 import { texts } from './texts.js';
 
 export interface Talkgroups {
-  readonly list: List<Talkgroup>;
+  readonly table: Table<Talkgroup>;
   readonly creation: Action;
   create(wanted: { name: string; floorMode: FloorMode } & Protection): Promise<boolean>;
   rename(row: Row<Talkgroup>, name: string): Promise<boolean>;
-  change(row: Row<Talkgroup>, wanted: { floorMode: FloorMode; talkLimitS: number }): Promise<boolean>;
+  changeMode(row: Row<Talkgroup>, mode: FloorMode): Promise<boolean>;
+  /** In seconds, 0 for none. */
+  changeLimit(row: Row<Talkgroup>, seconds: number): Promise<boolean>;
   protect(row: Row<Talkgroup>, wanted: Protection): Promise<boolean>;
   rotate(row: Row<Talkgroup>): Promise<boolean>;
   remove(row: Row<Talkgroup>): Promise<boolean>;
@@ -33,14 +36,14 @@ interface Answer {
 export function createTalkgroups(rest: Rest): Talkgroups {
   const creation = createAction();
   const members = new WeakMap<Row<Talkgroup>, Members>();
-  const list = createList<Talkgroup>({
-    async read({ after, limit }) {
-      const path = `/admin/talkgroups${queryOf({ limit, after })}`;
+  const table = createTable<Talkgroup>({
+    sort: 'name',
+    idOf: ({ id }) => id,
+    async read(query) {
+      const path = `/admin/talkgroups${query}`;
       const { talkgroups: items, next } = await rest.get<Page<'talkgroups', Talkgroup>>(path);
       return { items, next };
     },
-    idOf: ({ id }) => id,
-    nameOf: ({ name }) => name,
   });
 
   const patch = (row: Row<Talkgroup>, body: object, changed: Partial<Talkgroup>) =>
@@ -62,7 +65,7 @@ export function createTalkgroups(rest: Rest): Talkgroups {
   }
 
   return {
-    ...{ list, creation },
+    ...{ table, creation },
     create: ({ name, floorMode, ...protection }) =>
       creation.run(async () => {
         const body = { name, floor_mode: floorMode };
@@ -71,13 +74,14 @@ export function createTalkgroups(rest: Rest): Talkgroups {
         // The answer lacks its number and its talk limit.
         const path = `/admin/talkgroups${oneOf(talkgroup.id)}`;
         const { talkgroups } = await rest.get<Page<'talkgroups', Talkgroup>>(path);
-        for (const one of talkgroups) if (one.id === talkgroup.id) list.add(one);
+        for (const one of talkgroups) if (one.id === talkgroup.id) table.list.add(one);
         const created = texts.createdTalkgroup(talkgroup.name);
         return failure === null ? created : `${created} ${texts.notProtected(failure)}`;
       }),
     rename: (row, name) => patch(row, { name }, { name }),
-    change(row, { floorMode, talkLimitS }) {
-      const body = { floor_mode: floorMode, max_talk_ms: Math.round(talkLimitS * 1000) };
+    changeMode: (row, mode) => patch(row, { floor_mode: mode }, { floor_mode: mode }),
+    changeLimit(row, seconds) {
+      const body = { max_talk_ms: Math.round(seconds * 1000) };
       return patch(row, body, body);
     },
     async protect(row, wanted) {
@@ -97,9 +101,8 @@ export function createTalkgroups(rest: Rest): Talkgroups {
       }),
     remove: (row) =>
       row.action.run(async () => {
-        await storedBy(rest.remove(`/talkgroups/${row.id}`));
-        list.remove(row.id);
-        return null;
+        const answer = await storedBy(rest.remove(`/talkgroups/${row.id}`));
+        return answer === null ? texts.unconfirmed : texts.deleted;
       }),
     membersOf(row) {
       const known = members.get(row) ?? createMembers(rest, row);

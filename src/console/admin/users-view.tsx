@@ -1,100 +1,85 @@
-// Shows accounts: creation, search, device, and the button that revokes their tokens.
-
+// Shows accounts, the form of a new one, and the card of one.
 import { account } from '../app/session.js';
 import { ask } from '../dialogs/state.js';
-import { HoldersView } from './holders-view.js';
+import { Menu } from '../menu/menu.js';
 import type { Row } from './list.js';
-import { ActionButton, focusSoon, ListView, Said } from './parts.js';
+import { focusSoon } from './parts.js';
 import type { User } from './rows.js';
+import { type Column, focusRow, TableView } from './table-view.js';
 import { texts } from './texts.js';
+import { UserCard } from './user-card.js';
 import { UserCreation } from './user-creation.js';
 import type { Users } from './users.js';
 
-export function UsersView({ users }: { users: Users }) {
-  users.list.open();
-  return (
-    <section class="admin-section" aria-labelledby="admin-users">
-      <h2 id="admin-users">{texts.users}</h2>
-      <UserCreation users={users} />
-      <label class="field">
-        {texts.search}
-        <input
-          type="search"
-          autocomplete="off"
-          value={users.start.value}
-          onInput={(event) => users.search(event.currentTarget.value)}
-        />
-      </label>
-      <ListView
-        list={users.list}
-        label={texts.users}
-        render={(row) => <UserRow key={row.id} row={row} users={users} />}
-      />
-    </section>
-  );
-}
+const { columns: titles } = texts;
 
-function UserRow({ row, users }: { row: Row<User>; users: Users }) {
-  const { username, role, device_id, created_at } = row.item.value;
-  const name = `user-${row.id}`;
-  const isOwn = account.value?.userId === row.id;
-  const holders = `${name}-holders`;
-  const areHoldersShown = row.panel.value === 'holders';
-  const closeHolders = () => {
-    row.panel.value = null;
-    users.closeHolders(row);
-    focusSoon(holders);
+export function UsersTable({ users }: { users: Users }) {
+  const { table } = users;
+  const openCard = (row: Row<User>) => {
+    users.closeCard(row); // its key holders are read again
+    table.side.value = { kind: 'card', row };
   };
+  const columns: Column<User>[] = [
+    {
+      key: 'username',
+      title: titles.name,
+      isName: true,
+      isControl: true,
+      cell: (row) => (
+        <button
+          type="button"
+          class="admin-cell name line first"
+          aria-label={texts.cardOf(row.item.value.username)}
+          onClick={() => openCard(row)}
+        >
+          {row.item.value.username}
+        </button>
+      ),
+    },
+    {
+      key: 'role',
+      title: titles.role,
+      cell: (row) => (row.item.value.role === 'admin' ? <strong>{texts.administrator}</strong> : texts.user),
+    },
+    { key: 'created_at', title: titles.created, cell: (row) => texts.day(row.item.value.created_at) },
+  ];
   return (
-    <article class="card admin-row" aria-labelledby={name}>
-      <h3 id={name} class="name">
-        {username}
-      </h3>
-      <p class="quiet">
-        {role === 'admin' ? texts.administrator : texts.user}, {texts.created(created_at)}
-      </p>
-      <DeviceOf id={device_id} users={users} describedBy={name} />
-      <div class="row">
-        <ActionButton
-          id={holders}
-          action={row.action}
-          label={texts.holders}
-          describedBy={name}
-          isOpen={areHoldersShown}
-          onPress={() => {
-            if (areHoldersShown) closeHolders();
-            else row.panel.value = 'holders';
-          }}
-        />
-        <ActionButton
-          action={row.action}
-          label={texts.revoke}
-          describedBy={name}
-          kind="danger"
-          onPress={async () => {
-            if (await ask(texts.reallyRevoke(username, isOwn))) await users.revoke(row);
-          }}
-        />
-      </div>
-      {areHoldersShown && (
-        <HoldersView holders={users.holdersOf(row)} name={username} onClose={closeHolders} />
-      )}
-      <Said action={row.action} />
-    </article>
+    <TableView
+      section="users"
+      {...{ table, columns }}
+      nameOf={(row) => row.item.value.username}
+      actions={(row) => <UserActions row={row} users={users} openCard={() => openCard(row)} />}
+    />
   );
 }
 
-function DeviceOf({ id, users, describedBy }: { id: string | null; users: Users; describedBy: string }) {
-  if (id === null) return <p class="quiet">{texts.noDevice}</p>;
-  const words = users.devices.value.get(id);
-  return (
-    <div class="row">
-      <button type="button" aria-describedby={describedBy} onClick={() => void users.showDevice(id)}>
-        {texts.showDevice}
-      </button>
-      <span class="name" role="status">
-        {words ?? ''}
-      </span>
-    </div>
-  );
+function UserActions({ row, users, openCard }: { row: Row<User>; users: Users; openCard(): void }) {
+  const { username } = row.item.value;
+  const isOwn = account.value?.userId === row.id;
+  const revoke = async () => {
+    if (!(await ask(texts.reallyRevoke(username, isOwn)))) return;
+    users.table.acted.value = row;
+    await users.revoke(row);
+  };
+  const items = [
+    { text: texts.holders, onPress: openCard },
+    { text: texts.revoke, onPress: () => void revoke() },
+  ];
+  return <Menu name={texts.actionsFor(username)} class="admin-icon" items={items} />;
+}
+
+/** The form of a new user, or the card of one. */
+export function UserSide({ users }: { users: Users }) {
+  const side = users.table.side.value;
+  if (side === null) return null;
+  const close = () => {
+    users.table.side.value = null;
+    if (side.kind === 'new') focusSoon('admin-new');
+    else {
+      users.closeCard(side.row);
+      focusRow(side.row.id);
+    }
+  };
+  if (side.kind === 'new') return <UserCreation users={users} onClose={close} />;
+  return <UserCard key={side.row.id} row={side.row} users={users} onClose={close} />;
 }

@@ -1,4 +1,4 @@
-// Lists accounts by the start of their names, creates them, and revokes their tokens.
+// Lists accounts, finds them by a part of the name or by their device, creates them, and revokes their tokens.
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Rest } from '../app/rest.js';
 import { type Action, createAction } from './action.js';
@@ -6,13 +6,11 @@ import { storedBy, wordsOf } from './failure.js';
 import { createHolders, type Holders } from './holders.js';
 import { createList, type List, type Row } from './list.js';
 import { type Device, oneOf, type Page, queryOf, type User } from './rows.js';
+import { createTable, type Table } from './table.js';
 import { texts } from './texts.js';
 
 export interface Users {
-  readonly list: List<User>;
-  /** The start of the names that are listed. Empty: all. */
-  readonly start: ReadonlySignal<string>;
-  search(start: string): void;
+  readonly table: Table<User>;
   /** What is known of devices, in words, by device id. */
   readonly devices: ReadonlySignal<ReadonlyMap<string, string>>;
   showDevice(deviceId: string): Promise<void>;
@@ -20,29 +18,30 @@ export interface Users {
   /** As the user would register. An empty serial: the account has no device. */
   create(wanted: { username: string; password: string; deviceSerial: string }): Promise<boolean>;
   revoke(row: Row<User>): Promise<boolean>;
-  /** Its key holders, from the time that they are shown until `closeHolders`. */
+  /** Its key holders, from the time that they are shown until `closeCard`. */
   holdersOf(row: Row<User>): Holders;
-  /** Their panel is closed. */
-  closeHolders(row: Row<User>): void;
+  closeCard(row: Row<User>): void;
 }
 
 export function createUsers(rest: Rest): Users {
-  const start = signal('');
   const devices = signal<ReadonlyMap<string, string>>(new Map());
   const creation = createAction();
   const holders = new WeakMap<Row<User>, Holders>();
-  const list = usersByName(rest, () => start.peek());
+  const table = createTable<User>({
+    sort: 'username',
+    idOf: ({ id }) => id,
+    async read(query) {
+      const { users: items, next } = await rest.get<Page<'users', User>>(`/users${query}`);
+      return { items, next };
+    },
+  });
 
   function learn(id: string, words: string): void {
     devices.value = new Map(devices.peek()).set(id, words);
   }
 
   return {
-    ...{ list, start, devices, creation },
-    search(text) {
-      start.value = text;
-      void list.reload();
-    },
+    ...{ table, devices, creation },
     async showDevice(id) {
       learn(id, texts.reading);
       try {
@@ -58,7 +57,7 @@ export function createUsers(rest: Rest): Users {
         // The answer has a token of the new user, which is not for an administrator: nothing keeps it.
         const { userId } = await rest.post<{ userId: string }>('/auth/register', body);
         const { users } = await rest.get<Page<'users', User>>(`/users${oneOf(userId)}`);
-        for (const one of users) if (one.id === userId) list.add(one);
+        for (const one of users) if (one.id === userId) table.list.add(one);
         return texts.createdUser(username);
       }),
     holdersOf(row) {
@@ -66,7 +65,7 @@ export function createUsers(rest: Rest): Users {
       holders.set(row, known);
       return known;
     },
-    closeHolders(row) {
+    closeCard(row) {
       holders.delete(row);
     },
     revoke: (row) =>

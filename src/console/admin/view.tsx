@@ -1,10 +1,11 @@
 // The administration tab: talkgroups, users and devices.
 import { account } from '../app/session.js';
-import { DevicesView } from './devices-view.js';
+import { Icon } from '../icons/icon.js';
+import { DevicesTable } from './devices-view.js';
 import { type Admin as AdminState, adminOf, type Section } from './state.js';
-import { TalkgroupsView } from './talkgroups-view.js';
+import { TalkgroupSide, TalkgroupsTable } from './talkgroups-view.js';
 import { texts } from './texts.js';
-import { UsersView } from './users-view.js';
+import { UserSide, UsersTable } from './users-view.js';
 
 const sections: readonly Section[] = ['talkgroups', 'users', 'devices'];
 
@@ -15,27 +16,49 @@ export default function Admin() {
   const section = admin.section.value;
   return (
     <div class="admin">
-      <nav class="row" aria-label={texts.sections}>
-        {sections.map((name) => (
-          <button
-            key={name}
-            type="button"
-            aria-pressed={name === section}
-            onClick={() => {
-              admin.section.value = name;
-            }}
-          >
-            {texts[name]}
-          </button>
-        ))}
-      </nav>
-      <Shown admin={admin} section={section} />
+      <div class="admin-main">
+        <div class="admin-bar">
+          <nav aria-label={texts.sections}>
+            {sections.map((name) => (
+              <button
+                key={name}
+                type="button"
+                class="admin-tab"
+                aria-pressed={name === section}
+                onClick={() => {
+                  admin.section.value = name;
+                }}
+              >
+                {texts[name]}
+              </button>
+            ))}
+          </nav>
+          <Creation admin={admin} section={section} />
+        </div>
+        {section === 'talkgroups' && <TalkgroupsTable key={section} talkgroups={admin.talkgroups} />}
+        {section === 'users' && <UsersTable key={section} users={admin.users} />}
+        {section === 'devices' && <DevicesTable key={section} devices={admin.devices} />}
+      </div>
+      {section === 'talkgroups' && <TalkgroupSide talkgroups={admin.talkgroups} />}
+      {section === 'users' && <UserSide users={admin.users} />}
     </div>
   );
 }
 
-function Shown({ admin, section }: { admin: AdminState; section: Section }) {
-  if (section === 'users') return <UsersView users={admin.users} />;
-  if (section === 'devices') return <DevicesView devices={admin.devices} />;
-  return <TalkgroupsView talkgroups={admin.talkgroups} />;
+/** A device comes with the registration of a user that names its serial. */
+function Creation({ admin, section }: { admin: AdminState; section: Section }) {
+  if (section === 'devices') return null;
+  return (
+    <button
+      type="button"
+      class="primary"
+      id="admin-new"
+      onClick={() => {
+        admin[section].table.side.value = { kind: 'new' };
+      }}
+    >
+      <Icon name="plus" />
+      {section === 'users' ? texts.newUser : texts.newTalkgroup}
+    </button>
+  );
 }

@@ -17,7 +17,6 @@ export default function QuestionDialog() {
         </button>
         <button
           type="button"
-          class="danger"
           onClick={(event) => {
             isConfirmed = true;
             closeAround(event);

@@ -56,7 +56,6 @@ function Member({
         </button>
         <button
           type="button"
-          class="danger"
           aria-label={words.revoke(username)}
           onClick={async () => {
             if (await ask(words.reallyRevoke(username))) await admin.revoke(user_id);

@@ -2,6 +2,7 @@
 import type { Browser } from 'playwright-core';
 import type { Test } from 'tap';
 import { type Service, service } from '../service/service.js';
+import { rowOf } from './admin.js';
 import { type Desk, desk, leaveFirstRun, openPage, openSettings } from './desk.js';
 import { isNarrow, judge, type Look } from './looks.js';
 
@@ -72,7 +73,7 @@ export async function judgeEveryScreen(t: Test, browser: Browser, look: Look): P
   await openAdmin(opened, look);
   for (const [part, row] of parts) {
     await page.getByRole('button', { name: part, exact: true }).click();
-    await page.getByRole('article').filter({ hasText: row }).waitFor();
+    await rowOf(page, row);
     await judge(t, page, `admin-${part.toLowerCase()}`, look);
   }
 }

@@ -1,0 +1,121 @@
+// The forms beside the table of talkgroups: a new one, and the encryption of one.
+import { Frame } from './frame.js';
+import type { Row } from './list.js';
+import { focusAtOnce, Said, textIn } from './parts.js';
+import type { Encryption, FloorMode, Talkgroup } from './rows.js';
+import type { Protection, Talkgroups } from './talkgroups.js';
+import { texts } from './texts.js';
+
+export function TalkgroupCreation({ talkgroups, onClose }: { talkgroups: Talkgroups; onClose(): void }) {
+  const create = async (form: HTMLFormElement) => {
+    const data = new FormData(form);
+    const floorMode = textIn(data, 'floor_mode') as FloorMode; // an option of the field
+    if (await talkgroups.create({ name: textIn(data, 'name'), floorMode, ...protectionIn(data) }))
+      form.reset();
+  };
+  return (
+    <Frame title={texts.newTalkgroup} onClose={onClose}>
+      <form
+        class="admin-form"
+        onSubmit={(event) => {
+          event.preventDefault();
+          void create(event.currentTarget);
+        }}
+      >
+        <label class="field">
+          {texts.newName}
+          <input name="name" required autocomplete="off" ref={focusAtOnce} />
+        </label>
+        <label class="field">
+          {texts.floorMode}
+          <select name="floor_mode">
+            {Object.entries(texts.floorModes).map(([mode, words]) => (
+              <option key={mode} value={mode}>
+                {words}
+              </option>
+            ))}
+          </select>
+        </label>
+        <ProtectionFields encryption="allowed" mayEmergencyBeClear={true} />
+        <button type="submit" class="primary" aria-disabled={talkgroups.creation.isBusy.value}>
+          {texts.createTalkgroup}
+        </button>
+        <Said action={talkgroups.creation} />
+      </form>
+    </Frame>
+  );
+}
+
+export function TalkgroupProtection({
+  row,
+  talkgroups,
+  onClose,
+}: {
+  row: Row<Talkgroup>;
+  talkgroups: Talkgroups;
+  onClose(): void;
+}) {
+  const { name, encryption, clear_emergency } = row.item.value;
+  const save = async (form: HTMLFormElement) => {
+    talkgroups.table.acted.value = null; // said in the form
+    if (!(await talkgroups.protect(row, protectionIn(new FormData(form))))) return;
+    talkgroups.table.acted.value = row;
+    onClose();
+  };
+  return (
+    <Frame title={texts.encryptionOf(name)} onClose={onClose}>
+      <form
+        class="admin-form"
+        aria-label={texts.encryption}
+        onSubmit={(event) => {
+          event.preventDefault();
+          if (!row.action.isBusy.peek()) void save(event.currentTarget);
+        }}
+      >
+        <ProtectionFields {...{ encryption, mayEmergencyBeClear: clear_emergency }} isFirst={true} />
+        <p class="quiet">{texts.requiredHint}</p>
+        <button type="submit" class="primary" aria-disabled={row.action.isBusy.value}>
+          {texts.save}
+        </button>
+        <Said action={row.action} />
+      </form>
+    </Frame>
+  );
+}
+
+function ProtectionFields({
+  encryption,
+  mayEmergencyBeClear,
+  isFirst = false,
+}: Protection & { isFirst?: boolean }) {
+  return (
+    <>
+      <label class="field">
+        {texts.encryption}
+        <select name="encryption" {...(isFirst && { ref: focusAtOnce })}>
+          {Object.entries(texts.encryptions).map(([value, words]) => (
+            <option key={value} value={value} selected={value === encryption}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </label>
+      <label class="field">
+        {texts.clearEmergency}
+        <select name="clear_emergency">
+          <option value="yes" selected={mayEmergencyBeClear}>
+            {texts.clearYes}
+          </option>
+          <option value="no" selected={!mayEmergencyBeClear}>
+            {texts.clearNo}
+          </option>
+        </select>
+      </label>
+    </>
+  );
+}
+
+const protectionIn = (data: FormData): Protection => ({
+  encryption: textIn(data, 'encryption') as Encryption, // an option of ProtectionFields
+  mayEmergencyBeClear: textIn(data, 'clear_emergency') === 'yes',
+});
