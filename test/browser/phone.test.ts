@@ -72,6 +72,7 @@ for (const viewport of [
     });
     await page.locator('.phone-alarm').waitFor();
     t.strictSame(await regions(), before, 'an alarm');
+    await judge(t, page, `phone-${viewport.height}-high`, { colorScheme: 'light', viewport });
     const alarm = await boxOf(page, '.phone-alarm');
     t.equal(alarm.height, 44);
     t.ok(alarm.x + alarm.width <= viewport.width, 'a long name does not widen it');
