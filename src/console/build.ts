@@ -160,14 +160,16 @@ async function filesIn(folder: string): Promise<BuiltFile[]> {
   );
 }
 
-/** Changes with every source, with the list of sources that are bundled by themselves, and with this file. */
+/** Changes with every source, with the list of sources that are bundled by themselves, and with the builders. */
 async function digestOf(inputs: readonly string[]): Promise<string> {
   const hash = createHash('sha256').update(ownScopes().join());
   for (const input of [...new Set(inputs)].sort()) {
     const contents = await readFile(join(ROOT, input)).catch(() => 'missing');
     hash.update(input).update(contents);
   }
-  return hash.update(await readFile(fileURLToPath(import.meta.url))).digest('hex');
+  for (const builder of ['build.js', 'codec-file.js'])
+    hash.update(await readFile(join(ROOT, 'dist/src/console', builder)));
+  return hash.digest('hex');
 }
 
 type Recorded = BuiltConsole & { inputs: string[]; digest: string };

@@ -7,8 +7,18 @@ import type { Plugin } from 'esbuild';
 const MODULE = /libopus-wasm[\\/]dist[\\/]generated[\\/]libopus\.generated\.mjs$/;
 const STRING = /binaryDecode\(('(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")\)/s;
 const FILE = 'libopus.wasm';
-/** The first bytes of every module (WebAssembly core, 5.5.16). */
-const MAGIC = '\0asm';
+/** What must stand around the string: bytes that are decoded as below, and a caller that awaits them. */
+const AROUND = [
+  'o[i]=~c>>8&c',
+  'function findWasmBinary(){return binaryDecode(',
+  'wasmBinaryFile??=findWasmBinary()',
+  'await instantiateAsync(wasmBinary,wasmBinaryFile,info)',
+  'function getBinarySync(file){return file}',
+  'var binary=await getWasmBinary(binaryFile)',
+];
+
+/** Of Node. The types of Node 20 do not have it. */
+declare const WebAssembly: { validate(bytes: Uint8Array): boolean };
 
 /**
  * libopus-wasm keeps its WebAssembly in a string, for programs without a bundler. Packed by gzip the string has 9 % more
@@ -21,26 +31,29 @@ export function codecFile(root: string): Plugin {
     setup(build) {
       let bytes: Uint8Array = new Uint8Array();
       build.onLoad({ filter: MODULE }, async ({ path }) => {
-        const text = await readFile(path, 'utf8');
-        const [call, literal] = STRING.exec(text) ?? [];
-        if (call === undefined || literal === undefined)
-          throw new Error(`${path} has no WebAssembly in a string`);
-        bytes = decoded(runInNewContext(literal));
-        if (!Buffer.from(bytes).toString('latin1').startsWith(MAGIC))
-          throw new Error(`${path}: the string is no WebAssembly`);
+        const taken = takeOut(await readFile(path, 'utf8'), path);
+        bytes = taken.bytes;
         const loader = JSON.stringify(join(root, 'src/console/sound/codec-bytes.ts'));
-        const imports = [`import { codecBytes } from ${loader}`, `import address from '${FILE}'`, ''].join(
-          '\n',
-        );
-        // The caller awaits what findWasmBinary returns.
-        const contents =
-          imports + text.replace(call, () => 'codecBytes(new URL(address, import.meta.url).href)');
-        return { contents, loader: 'js' };
+        const imports = `import { codecBytes } from ${loader}\nimport address from '${FILE}'\n`;
+        return { contents: imports + taken.rest, loader: 'js' };
       });
       build.onResolve({ filter: /^libopus\.wasm$/ }, () => ({ path: FILE, namespace: 'codec' }));
       build.onLoad({ filter: /./, namespace: 'codec' }, () => ({ contents: bytes, loader: 'file' }));
     },
   };
+}
+
+/** The WebAssembly, and the module without it, which loads it from `address`. `path` is for the error. */
+export function takeOut(text: string, path: string): { bytes: Uint8Array; rest: string } {
+  const missing = AROUND.find((part) => !text.includes(part));
+  const [call, literal] = STRING.exec(text) ?? [];
+  if (missing !== undefined || call === undefined || literal === undefined)
+    throw new Error(
+      `${path} does not keep its WebAssembly in a string as version 0.4.0 does: adapt src/console/codec-file.ts (missing: ${missing ?? 'the string'})`,
+    );
+  const bytes = decoded(runInNewContext(literal));
+  if (!WebAssembly.validate(bytes)) throw new Error(`${path}: the string is no valid WebAssembly`);
+  return { bytes, rest: text.replace(call, () => 'codecBytes(new URL(address, import.meta.url).href)') };
 }
 
 /** As `binaryDecode` of Emscripten does it: U+0100 and on stand for bytes that a string would not keep. */

@@ -23,6 +23,8 @@ async function built(t: Test): Promise<string> {
     [`${SCRIPT}.gz`]: gzipSync('gzip'),
     [WORKER]: 'worker',
     'codec-4XKD2QHA.wasm': Buffer.of(0, 0x61, 0x73, 0x6d),
+    'codec-4XKD2QHA.wasm.br': brotliCompressSync('brotli'),
+    'codec-4XKD2QHA.wasm.gz': gzipSync('gzip'),
     'manifest.webmanifest': '{}',
     'icon-192.png': 'icon',
     'sounds/index.html': 'not a page of its own',
@@ -93,6 +95,11 @@ t.test(
       const again = await getAt(s, `/console/${path}`, 'radio.example', condition);
       t.equal(again.status, 304, `${path} again`);
       t.match(again.headers['content-security-policy'], 'ws://radio.example:3001', 'with its policy of now');
+    }
+    for (const encoding of ['br', 'gzip']) {
+      const packed = await getAt(s, '/console/codec-4XKD2QHA.wasm', 'x', [`Accept-Encoding: ${encoding}`]);
+      t.equal(packed.headers['content-encoding'], encoding);
+      t.equal(packed.headers['content-type'], 'application/wasm', encoding);
     }
   },
 );

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import t from 'tap';
 import { type BuiltConsole, buildConsole } from '../../src/console/build.js';
+import { takeOut } from '../../src/console/codec-file.js';
 
 /** Goals of the console (bytes, by gzip): before the login can be used, and with all that a login loads. */
 const FIRST_MAX = 60_000;
@@ -42,6 +43,28 @@ t.test('the codec is not loaded before the login', async (t) => {
   }
   t.notOk(built.first.some((name) => name.endsWith('.wasm')));
 });
+
+t.test(
+  'the codec is a file and in no script, and a package that looks different is not bundled',
+  async (t) => {
+    const path = fileURLToPath(
+      new URL('../../../node_modules/libopus-wasm/dist/generated/libopus.generated.mjs', import.meta.url),
+    );
+    const text = await readFile(path, 'utf8');
+    const { bytes, rest } = takeOut(text, path);
+    const [name = ''] = names.filter((name) => name.endsWith('.wasm'));
+    t.match(name, /^libopus-[A-Z0-9]{8}\.wasm$/);
+    t.ok((await readFile(join(one, 'built', name))).equals(bytes), 'the file has the bytes of the package');
+    t.ok(text.includes('\0asm') && !rest.includes('\0asm'), 'and the script does not');
+    for (const [was, is] of [
+      ["binaryDecode('", "binaryDecode(B+'"],
+      ['o[i]=~c>>8&c', 'o[i]=c-1'],
+      ['var binary=await getWasmBinary', 'var binary=getWasmBinary'],
+    ] as const)
+      t.throws(() => takeOut(text.replace(was, is), path), /adapt src\/console\/codec-file\.ts/, is);
+    t.throws(() => takeOut(text.replace('\0asm', '\0asn'), path), /no valid WebAssembly/);
+  },
+);
 
 t.test('the same sources give the same bytes', async (t) => {
   t.strictSame((await readdir(MADE)).sort(), names.toSorted(), 'as `make` built it');

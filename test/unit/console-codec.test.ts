@@ -2,10 +2,16 @@
 import t from 'tap';
 import { readOpus } from '../../src/client/audio/ogg.js';
 import { opusMs } from '../../src/client/audio/opus.js';
+import { createRadio } from '../../src/client/radio.js';
 import { createDecoder, createEncoder, FRAME_SAMPLES, type Samples } from '../../src/console/sound/codec.js';
 import { codecBytes } from '../../src/console/sound/codec-bytes.js';
 import { createFaster } from '../../src/console/sound/faster.js';
 import { createResampler } from '../../src/console/sound/resample.js';
+import type { Voices } from '../../src/console/sound/sound-types.js';
+import { createDeskRadio } from '../../src/console/worker/desk-radio.js';
+import type { Event } from '../../src/console/worker/messages.js';
+import { noKeys } from '../helpers/client/encryption.js';
+import { fakeNetwork, manualClock, turn } from '../helpers/client/fakes.js';
 import { joined, largestStep, levelAt, RATE, sine } from '../helpers/sound/tones.js';
 
 const FRAMES = 50;
@@ -92,26 +98,60 @@ t.test('another rate keeps the tone, its level and its length, in pieces of any 
   t.equal(RATE, 48_000);
 });
 
-t.test('the file of the codec is asked for again when the network fails, five times at most', async (t) => {
-  const asking = (...answers: (Response | Error)[]) => {
-    const seen = { asked: 0, waitedMs: 0 };
-    const bytes = codecBytes(
-      'codec.wasm',
-      async () => {
-        const answer = answers[seen.asked++] ?? new Error('no network');
+t.test(
+  'the file of the codec is asked for until it comes whole, past the cache after a failure',
+  async (t) => {
+    const wasm = () => new Response(Uint8Array.of(0, 0x61, 0x73, 0x6d, 1, 0, 0, 0));
+    const failures = [
+      new Error('no network'),
+      new Response('', { status: 503 }),
+      new Response('<!doctype html>', { status: 200 }),
+      new Response('', { status: 200 }),
+      ...Array.from({ length: 4 }, () => new Error('no network')),
+    ];
+    const caches: string[] = [];
+    const waits: number[] = [];
+    const bytes = await codecBytes(
+      'libopus.wasm',
+      async (_address, { cache }) => {
+        const answer = failures[caches.push(cache) - 1] ?? wasm();
         if (answer instanceof Error) throw answer;
         return answer;
       },
       async (ms) => {
-        seen.waitedMs += ms;
+        waits.push(ms);
       },
     );
-    return { bytes, seen };
-  };
-  const late = asking(new Error('no network'), new Response('', { status: 503 }), new Response('wasm'));
-  t.equal((await late.bytes).byteLength, 4);
-  t.same(late.seen, { asked: 3, waitedMs: 2_000 });
-  const never = asking();
-  await t.rejects(never.bytes, { message: 'no network' });
-  t.same(never.seen, { asked: 5, waitedMs: 4_000 });
+    t.equal(bytes.byteLength, 8);
+    t.same(waits, [1_000, 2_000, 4_000, 8_000, 16_000, 16_000, 16_000, 16_000]);
+    t.same([caches[0], ...new Set(caches.slice(1))], ['default', 'reload']);
+  },
+);
+
+t.test('the page is told when the codec takes more than 8 s, and when it has come', async (t) => {
+  const clock = manualClock();
+  const events: Event[] = [];
+  let loaded = (_voices: Voices) => {};
+  const desk = createDeskRadio({
+    createRadio: (options) =>
+      createRadio({ ...options, WebSocket: fakeNetwork().WebSocket, random: () => 0 }),
+    createVoices: () =>
+      new Promise((resolve) => {
+        loaded = resolve;
+      }),
+    createMicrophone: () => new Promise(() => {}),
+    openKeys: async () => noKeys(),
+    ...{ clock, unixMs: () => 0, send: (event) => events.push(event), codeOf: () => 'internal' },
+  });
+  const addresses = { url: 'ws://relay', rest: 'http://rest' };
+  desk.take({ kind: 'start', ...addresses, token: 'x', userId: 'u1', jitterMs: 60 });
+  await turn();
+  const failed = () => events.filter(({ kind }) => kind === 'failed');
+  clock.pass(7_999);
+  t.same(failed(), []);
+  clock.pass(1);
+  t.same(failed(), [{ kind: 'failed', part: 'codec' }]);
+  loaded({ attach() {}, detach() {}, hear() {}, lagged() {}, ended() {}, close() {} });
+  await turn();
+  t.same(failed().slice(1), [{ kind: 'failed', part: null }]);
 });

@@ -2,10 +2,8 @@
 import t from 'tap';
 import { createRadio, RadioError, type ServerMessage } from '../../src/client/radio.js';
 import { createDeskRadio } from '../../src/console/worker/desk-radio.js';
-import type { DeskKeys } from '../../src/console/worker/keys.js';
 import type { Changes, Event } from '../../src/console/worker/messages.js';
-import { nodePrimitives } from '../../src/protocol/node-primitives.js';
-import { alpha, announced, fakeKeys, relays, runOf } from '../helpers/client/encryption.js';
+import { alpha, announced, fakeKeys, noKeys, relays, runOf } from '../helpers/client/encryption.js';
 import {
   ALPHA,
   BRAVO,
@@ -18,18 +16,6 @@ import {
   talkStart,
   turn,
 } from '../helpers/client/fakes.js';
-
-/** Of a browser that is no key holder. */
-const noKeys = (): DeskKeys => ({
-  store: {
-    primitives: nodePrimitives,
-    ...{ secretFor: () => null, want() {}, forget() {}, onChange: () => () => {} },
-  },
-  view: () => ({ state: 'none', holderId: null, fingerprint: null }),
-  register: async () => ({ isAccepted: true }),
-  accept: async () => null,
-  forget: async () => {},
-});
 
 async function setUp(keys = noKeys()) {
   const clock = manualClock();

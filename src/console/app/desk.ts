@@ -21,11 +21,12 @@ import { createTalking, type Talking } from '../talk/state.js';
 import { targetsOf } from '../talk/targets.js';
 import { createGrid, type Grid } from '../talkgroups/grid.js';
 import { createTalkgroups, type Talkgroups } from '../talkgroups/state.js';
-import type { Changes, ConnectionView } from '../worker/messages.js';
+import type { Changes, ConnectionView, FailedPart } from '../worker/messages.js';
 import { createAway } from './away.js';
 import type { Config } from './config.js';
 import { createLink, type Link } from './link.js';
 import { type Account, logOut } from './session.js';
+import { texts } from './texts.js';
 import { nowMs } from './ticking.js';
 
 export type SoundState = 'off' | 'starting' | 'on' | { failed: string };
@@ -85,7 +86,12 @@ const CONNECTING: ConnectionView = {
 export function createDesk(account: Account, config: Config): Desk {
   const settings = createSettings(localStorage);
   const sound = createSound({ workletsUrl: builtFile('sound/worklets.ts') });
-  const soundState: Signal<SoundState> = signal('off');
+  /** Of the page. The sound also needs the worker. */
+  const playing: Signal<SoundState> = signal('off');
+  const failedPart: Signal<FailedPart | null> = signal(null);
+  const soundState = computed(() =>
+    failedPart.value === null ? playing.value : { failed: texts.sound.failedPart[failedPart.value] },
+  );
   const connection = signal(CONNECTING);
   const lostAtMs: Signal<number | null> = signal(null);
   const isAgain = signal(false);
@@ -94,8 +100,8 @@ export function createDesk(account: Account, config: Config): Desk {
   const worker = new Worker(builtFile('worker/radio-worker.ts'), { type: 'module' });
   const link = createLink(worker, {
     changed,
-    failed(what) {
-      soundState.value = { failed: what };
+    failed(part) {
+      failedPart.value = part;
     },
   });
   worker.addEventListener('message', ({ data }) => link.take(data));
@@ -237,15 +243,15 @@ export function createDesk(account: Account, config: Config): Desk {
   }
 
   function startSound(): void {
-    if (soundState.peek() !== 'off') return;
-    soundState.value = 'starting';
+    if (playing.peek() !== 'off') return;
+    playing.value = 'starting';
     sound.start().then(
       () => {
-        soundState.value = 'on';
+        playing.value = 'on';
         setOutputs();
       },
       (error: Error) => {
-        soundState.value = { failed: error.message };
+        playing.value = { failed: error.message };
       },
     );
   }

@@ -1,6 +1,6 @@
 // The page's side of the worker: sends commands, matches answers to requests, passes events on.
 import type { ClientMessage, ServerMessage } from '../../client/radio.js';
-import type { Changes, Command, Event, Registration, Rejection } from '../worker/messages.js';
+import type { Changes, Command, Event, FailedPart, Registration, Rejection } from '../worker/messages.js';
 
 /** A request that failed. `code` is that of RadioError, such as `disconnected` or `rate_limited`. */
 export class LinkError extends Error {
@@ -33,7 +33,7 @@ type Transferable = Extract<Command, { kind: 'voice' }>['port'];
 /** A Worker, or a port in tests. */
 type Port = { postMessage(command: Command, transfer: Transferable[]): void };
 
-export type LinkOwner = { changed(changes: Changes): void; failed(what: string): void };
+export type LinkOwner = { changed(changes: Changes): void; failed(part: FailedPart | null): void };
 
 type Waiting = { resolve(message: ServerMessage): void; reject(error: LinkError): void };
 
@@ -78,7 +78,7 @@ export function createLink(port: Port, owner: LinkOwner): Link & { take(event: E
         case 'changes':
           return owner.changed(event);
         case 'failed':
-          return owner.failed(event.what);
+          return owner.failed(event.part);
         case 'registered':
           registering.get(event.id)?.(event.registration);
           registering.delete(event.id);

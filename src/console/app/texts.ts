@@ -75,6 +75,12 @@ export const texts = {
     isOff: 'Sound needs a click.',
     starting: 'Starting the sound',
     failed: (reason: string) => `There is no sound: ${reason}.`,
+    failedPart: {
+      radio: 'the console could not start. Load the page again',
+      voices: 'the browser cannot run the codec. Load the page again',
+      microphone: 'the browser cannot run the codec. Load the page again',
+      codec: 'the codec is not loaded yet. The console keeps trying',
+    },
     ask: 'To talk, allow this page to use the microphone. It is only heard while you talk.',
     allow: 'Allow the microphone',
     replaced: 'The chosen microphone is missing. The default one is used.',

@@ -10,6 +10,9 @@ import { type Command, type Event, PASSED } from './messages.js';
 import { createPresses } from './presses.js';
 import { createViews } from './views.js';
 
+/** The user is told when the codec takes longer (ms). Its file takes 5 s at 256 kbit/s. */
+const CODEC_MS_MAX = 8_000;
+
 export type DeskRadioParts = {
   createRadio(options: RadioOptions): Radio;
   createVoices(options: { targetMs: number }): Promise<Voices>;
@@ -37,7 +40,7 @@ export function createDeskRadio(parts: DeskRadioParts): DeskRadio {
       if (command.kind === 'start') {
         if (isStarting) return;
         isStarting = true;
-        begin(command).catch(() => parts.send({ kind: 'failed', what: 'radio' })); // TypeError: the address is none
+        begin(command).catch(() => parts.send({ kind: 'failed', part: 'radio' })); // TypeError: the address is none
       } else if (started === null) {
         early.push(command);
       } else {
@@ -88,11 +91,21 @@ function start(
   let voices: Voices | null = null;
   const voicesReady = createVoices({ targetMs: jitterMs });
   const microphoneReady = createMicrophone({});
+  let isLate = false;
+  const cancelLate = clock.after(CODEC_MS_MAX, () => {
+    isLate = true;
+    send({ kind: 'failed', part: 'codec' });
+  });
   voicesReady.then(
     (ready) => {
       voices = ready;
+      cancelLate();
+      if (isLate) send({ kind: 'failed', part: null });
     },
-    () => send({ kind: 'failed', what: 'voices' }),
+    () => {
+      cancelLate();
+      send({ kind: 'failed', part: 'voices' });
+    },
   );
 
   radio.on('open', (welcome) => {
@@ -235,7 +248,7 @@ function start(
         microphone.attach(port);
         presses.microphone(microphone);
       },
-      () => send({ kind: 'failed', what: 'microphone' }),
+      () => send({ kind: 'failed', part: 'microphone' }),
     );
   }
 

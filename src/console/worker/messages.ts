@@ -51,8 +51,11 @@ export type Event =
   | { kind: 'accepted'; id: number; rejection: Rejection | null }
   /** One of the messages in `PASSED`, as the relay sent it. */
   | { kind: 'message'; message: ServerMessage }
-  /** A part of the worker could not be started, such as the codec. */
-  | { kind: 'failed'; what: string };
+  /** A part of the worker cannot be started, or is not there yet. null: what was not there yet has come. */
+  | { kind: 'failed'; part: FailedPart | null };
+
+/** `codec`: it is not loaded yet, and the worker keeps trying. The others stay as they are until the page is loaded again. */
+export type FailedPart = 'radio' | 'voices' | 'microphone' | 'codec';
 
 /** What changed since the last such event, at most once in 16 ms. The last state of each thing, in no order. */
 export type Changes = {
