@@ -18,12 +18,12 @@ const RECORD = join(ROOT, 'dist/console.json');
 
 const PAGE = 'app/main.tsx';
 /** What a login loads: the shell with the first tab, the worker with the codec, the worklets. */
-const LOGIN = ['shell/shell.tsx', 'talkgroups/view.tsx'];
-const LOGIN_PARTS = ['worker/radio-worker.ts', 'sound/worklets.ts'];
+const LOGIN = ['shell/shell.tsx'];
+const LOGIN_PARTS = ['shell/desk.css', 'worker/radio-worker.ts', 'sound/worklets.ts'];
 /** Bundled by themselves. Those after the first one are loaded by the code that needs them. */
 const STYLESHEETS = [
   ...['console.css', 'admin/admin.css', 'map/map.css', 'map/maplibre.css', 'phone/phone.css'],
-  'settings/pages.css',
+  ...['settings/pages.css', 'shell/desk.css', 'talkgroups/tile-menu.css'],
 ];
 /** What a browser installs the console with. Their names stay, because the browser keeps them. */
 const INSTALL = 'install';
@@ -145,7 +145,8 @@ async function write(folder: string, name: string, contents: Uint8Array): Promis
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
   await Promise.all([
     writeFile(path, contents),
-    packGzip(contents, { level: 9 }).then((packed) => writeFile(`${path}.gz`, packed)),
+    // A small memory makes short blocks: the codec has 0.5 % fewer bytes than with the preset 8.
+    packGzip(contents, { level: 9, memLevel: 6 }).then((packed) => writeFile(`${path}.gz`, packed)),
     packBrotli(contents, quality).then((packed) => writeFile(`${path}.br`, packed)),
   ]);
 }

@@ -17,6 +17,12 @@ export function loadStylesheet(source: string): Promise<void> {
   return load;
 }
 
+/** The code of a view with its stylesheet, which is loaded at the same time. Rejects without one of them. */
+export async function withStylesheet<View>(source: string, view: Promise<View>): Promise<View> {
+  const [loaded] = await Promise.all([view, loadStylesheet(source)]);
+  return loaded;
+}
+
 /** By address. A stylesheet is there for as long as the page is. */
 const loads = new Map<string, Promise<void>>();
 

@@ -113,7 +113,7 @@ t.test('the key of a headset starts and ends a talk, once the user has switched 
   await page.getByRole('button', { name: /, Account$/ }).click();
   await page.getByRole('menuitem', { name: 'Settings' }).click();
   await page.getByRole('button', { name: 'Talk with the key of a headset' }).click();
-  await page.keyboard.press('Escape');
+  await page.getByRole('tab', { name: 'Talk' }).click();
   await page.evaluate('headset.play()');
   await radio.talks([
     { talkgroupId: radio.talkgroupId, state: { phase: 'talking', sinceMs: Date.now(), limitMs: 0 } },

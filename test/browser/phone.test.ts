@@ -3,7 +3,7 @@ import type { CDPSession, Page } from 'playwright-core';
 import t from 'tap';
 import type { RecentBurst, TalkState } from '../../src/console/worker/messages.js';
 import { startChromium } from '../helpers/browser/chromium.js';
-import { desk } from '../helpers/browser/desk.js';
+import { desk, leaveFirstRun } from '../helpers/browser/desk.js';
 import { fakeRadioOf, putFakeRadio } from '../helpers/browser/fake-radio.js';
 import { judge, type Look } from '../helpers/browser/looks.js';
 import { phone } from '../helpers/browser/phone.js';
@@ -36,6 +36,7 @@ for (const viewport of [
     const { page } = await desk(t, browser, s, await s.person('ann'), {
       ...{ withoutMicrophone: true, before: putFakeRadio, context: { ...phone, viewport, permissions: [] } },
     });
+    await leaveFirstRun(page);
     const radio = fakeRadioOf(page);
     const key = page.getByRole('button', { name: 'Talk in Fire 1' });
     await page.locator('.talk-key.ready').waitFor();

@@ -3,10 +3,11 @@ import { render } from 'preact';
 import { Login } from '../login/view.js';
 import { followTheme } from '../settings/page-look.js';
 import { createSettings } from '../settings/state.js';
+import { withStylesheet } from '../stylesheets.js';
 import { Lazy } from './lazy.js';
 import { account, restoreSession } from './session.js';
 
-const loadShell = () => import('../shell/shell.js');
+const loadShell = () => withStylesheet('shell/desk.css', import('../shell/shell.js'));
 
 function App() {
   return account.value === null ? <Login /> : <Lazy load={loadShell} />;

@@ -1,6 +1,7 @@
 // Opens the desk of the account that is logged in, and starts its sound as soon as the browser allows it.
 import { type Signal, signal } from '@preact/signals';
 import { showInTitle } from '../alarms/title.js';
+import { listenToShortcuts } from '../keyboard/listen.js';
 import { listenToPresses } from '../talk/listen.js';
 import { loadConfig } from './config.js';
 import { createDesk, type Desk, desk } from './desk.js';
@@ -17,20 +18,13 @@ export async function openDesk(): Promise<void> {
     const opened = createDesk(account.value, config);
     desk.value = opened;
     listenToPresses(opened);
-    void listenToShortcuts(opened);
+    listenToShortcuts(opened);
     showInTitle(opened);
     startSound(opened);
     await openMicrophone(opened);
   } catch (error) {
     opening.value = (error as Error).message; // RestError, or an address that is none
   }
-}
-
-/** Their code is loaded behind what the login needs. */
-async function listenToShortcuts(opened: Desk): Promise<void> {
-  // TypeError: the network failed. Every control works without them.
-  const shortcuts = await import('../keyboard/listen.js').catch(() => null);
-  shortcuts?.listenToShortcuts(opened);
 }
 
 /** After the click on the login the browser allows it at once, after a reload with the first click or key. */

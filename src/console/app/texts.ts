@@ -15,7 +15,6 @@ export const texts = {
     username: 'Username',
     password: 'Password',
     submit: 'Log in',
-    submitting: 'Logging in',
     wrong: 'Wrong username or password.',
     disabled: 'The device of this account is disabled. An administrator can enable it.',
     tooMany: (s: number | null) => `Too many attempts. Try again ${s === null ? 'later' : `in ${s} s`}.`,
@@ -36,7 +35,6 @@ export const texts = {
 
   account: {
     label: 'Account',
-    loggedInAs: 'Logged in as',
     logOut: 'Log out',
     logOutEverywhere: 'Log out everywhere',
     settings: 'Settings',

@@ -2,7 +2,7 @@
 import { computed } from '@preact/signals';
 import { useMemo, useRef } from 'preact/hooks';
 import { systemClock } from '../../client/clock.js';
-import { desk as currentDesk, type Desk } from '../app/desk.js';
+import type { Desk } from '../app/desk.js';
 import { show } from '../app/places.js';
 import { Icon } from '../icons/icon.js';
 import { FIELD } from './field.js';
@@ -11,12 +11,7 @@ import { find as words } from './texts.js';
 
 const LIST = 'found';
 
-export default function Find() {
-  const desk = currentDesk.value;
-  return desk === null ? null : <Field desk={desk} />;
-}
-
-function Field({ desk }: { desk: Desk }) {
+export function Find({ desk }: { desk: Desk }) {
   const find = useMemo(() => findOf(desk), [desk]);
   const before = useRef<HTMLElement | null>(null);
   const { found, text } = find;

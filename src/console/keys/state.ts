@@ -1,6 +1,5 @@
 // Keeps what the page knows of keys: the key holder of this browser, and the other ones of the account.
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
-import { withOwnFingerprint } from '../../client/encryption/fingerprint.js';
 import type { ServerMessage } from '../../client/radio.js';
 import type { Rest } from '../app/rest.js';
 import type { Changes, KeysView, Registration, Rejection } from '../worker/messages.js';
@@ -140,6 +139,8 @@ export function createKeys({ rest, isAdmin, register, accept, forget }: KeysOwne
   async function read(): Promise<null> {
     const { holderId } = view.peek();
     const { holders: listed } = await rest.get<{ holders: ListedHolder[] }>('/keys/holders');
+    // Loaded when it is needed.
+    const { withOwnFingerprint } = await import('../../client/encryption/fingerprint.js');
     const found = await Promise.all(listed.map(withOwnFingerprint));
     batch(() => {
       holders.value = found;

@@ -1,9 +1,13 @@
 // The dock below every tab: talk, what the console needs from the user, the outputs, and the emergency button.
 import { EmergencyPlace } from '../alarms/emergency-button.js';
 import type { Desk } from '../app/desk.js';
+import { Lazy } from '../app/lazy.js';
+import { Icon } from '../icons/icon.js';
 import { TalkBar } from '../talk/dock.js';
 import { type Notice, noticeOf } from './notice.js';
-import { OutputsLine } from './outputs.js';
+import { shell } from './texts.js';
+
+const loadOutputs = () => import('./outputs.js');
 
 export function Dock({ desk }: { desk: Desk }) {
   const notice = noticeOf(desk, isSecureContext);
@@ -12,7 +16,16 @@ export function Dock({ desk }: { desk: Desk }) {
       <TalkBar desk={desk} isUrgent={notice?.isError === true}>
         {notice !== null && <NoticeLine notice={notice} />}
       </TalkBar>
-      <OutputsLine desk={desk} />
+      <div class="outputs quiet">
+        {desk.settings.settings.value.listening === 'both' ? (
+          <p>
+            <Icon name="headphones" />
+            {shell.outputs.all}
+          </p>
+        ) : (
+          <Lazy load={loadOutputs} />
+        )}
+      </div>
       <EmergencyPlace desk={desk} />
     </footer>
   );

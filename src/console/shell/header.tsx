@@ -2,18 +2,16 @@
 
 import { connectionText } from '../app/connection.js';
 import type { Desk } from '../app/desk.js';
-import { Lazy } from '../app/lazy.js';
 import { show } from '../app/places.js';
 import { logOut } from '../app/session.js';
 import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
 import { timeText } from '../app/time-of-day.js';
+import { Find } from '../find/view.js';
 import { Icon } from '../icons/icon.js';
 import { Menu } from '../menu/menu.js';
 import { Meter } from '../sound/meter.js';
 import { TabBar } from './tab-bar.js';
-
-const loadFind = () => import('../find/view.js');
 
 export function Header({ desk }: { desk: Desk }) {
   return (
@@ -26,7 +24,7 @@ export function Header({ desk }: { desk: Desk }) {
       </h1>
       <TabBar account={desk.account} />
       <div class="find">
-        <Lazy load={loadFind} />
+        <Find desk={desk} />
       </div>
       <div class="header-end">
         <Connection desk={desk} />

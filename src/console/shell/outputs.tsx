@@ -1,31 +1,23 @@
-// Shows where talkgroups are heard.
+// Shows where talkgroups are heard, when that is not one place for all.
 import { type Signal, useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
-import type { Desk } from '../app/desk.js';
+import { desk as currentDesk } from '../app/desk.js';
 import { Icon } from '../icons/icon.js';
 import { listOutputs } from '../sound/outputs.js';
 import { shell } from './texts.js';
 
 const { outputs: words } = shell;
 
-type Outputs = readonly { id: string; label: string }[];
+type Found = readonly { id: string; label: string }[];
 
-export function OutputsLine({ desk }: { desk: Desk }) {
-  const { listening, selectedOutput, unselectedOutput } = desk.settings.settings.value;
+export default function Outputs() {
+  const desk = currentDesk.value;
   const outputs = useOutputs();
-  if (listening === 'both') {
-    return (
-      <div class="outputs quiet">
-        <p>
-          <Icon name="headphones" />
-          {words.all}
-        </p>
-      </div>
-    );
-  }
+  if (desk === null) return null;
+  const { listening, selectedOutput, unselectedOutput } = desk.settings.settings.value;
   const where = (side: string, id: string) => (listening === 'sides' ? side : labelOf(outputs.value, id));
   return (
-    <div class="outputs quiet">
+    <>
       <p>
         <Icon name="headphones" />
         <span class="line name">{words.selected(where(words.left, selectedOutput))}</span>
@@ -34,12 +26,12 @@ export function OutputsLine({ desk }: { desk: Desk }) {
         <Icon name="volume-2" />
         <span class="line name">{words.others(where(words.right, unselectedOutput))}</span>
       </p>
-    </div>
+    </>
   );
 }
 
-function useOutputs(): Signal<Outputs> {
-  const outputs = useSignal<Outputs>([]);
+function useOutputs(): Signal<Found> {
+  const outputs = useSignal<Found>([]);
   useEffect(() => {
     const read = () =>
       void listOutputs().then((found) => {
@@ -52,5 +44,5 @@ function useOutputs(): Signal<Outputs> {
   return outputs;
 }
 
-const labelOf = (outputs: Outputs, id: string) =>
+const labelOf = (outputs: Found, id: string) =>
   outputs.find((one) => one.id === id)?.label || words.byDefault; // a label is empty before the microphone was allowed

@@ -6,34 +6,27 @@ import { texts } from '../app/texts.js';
 import { asked } from '../dialogs/state.js';
 import { isListOpen } from '../keyboard/state.js';
 import { isPhone } from '../phone/layout.js';
+import { withStylesheet } from '../stylesheets.js';
 import { Dock } from './dock.js';
 import { Header } from './header.js';
 import { Side } from './side.js';
 import { Strip } from './strip.js';
 import { TabPanel } from './tab-bar.js';
-import { withStylesheet } from './tabs.js';
 
 const loadPhone = () => withStylesheet('phone/phone.css', import('../phone/view.js'));
-const loadMembers = () => import('../members/view.js');
-const loadQuestion = () => import('../dialogs/view.js');
-const loadKeyList = () => import('../keyboard/list.js');
-const loadKeys = () => import('../keys/view.js');
+const loadDialogs = () => import('./dialogs.js');
 
 void openDesk(); // shows its own failures
 
 export default function Shell() {
   const now = desk.value;
   if (now === null) return <Opening />;
+  const hasDialog =
+    now.membersOf.value !== null || now.keys.isAsking.value || isListOpen.value || asked.value !== null;
   return (
     <>
       {isPhone.value ? <Lazy key="phone" load={loadPhone} /> : <Regions desk={now} />}
-      <div class="late">
-        {now.membersOf.value !== null && <Lazy key="members" load={loadMembers} />}
-        {/* Not over another dialog. */}
-        {now.keys.isAsking.value && now.membersOf.value === null && <Lazy key="keys" load={loadKeys} />}
-        {isListOpen.value && <Lazy key="key-list" load={loadKeyList} />}
-        {asked.value !== null && <Lazy key="question" load={loadQuestion} />}
-      </div>
+      <div class="late">{hasDialog && <Lazy key="dialogs" load={loadDialogs} />}</div>
     </>
   );
 }

@@ -1,9 +1,10 @@
-// Lists the tabs of the console. The code of a tab is loaded when it is opened.
+// Lists the tabs of the console. The code of all but the first one is loaded when it is opened.
 import type { ComponentType } from 'preact';
 import type { Account } from '../app/session.js';
 import { texts } from '../app/texts.js';
 import type { IconName } from '../icons/icons.js';
-import { loadStylesheet } from '../stylesheets.js';
+import { withStylesheet } from '../stylesheets.js';
+import Talkgroups from '../talkgroups/view.js';
 
 export type Tab = {
   /** Accessible name. */
@@ -32,7 +33,7 @@ export const tabs: readonly [Tab, ...Tab[]] = [
     icon: 'layout-grid',
     hash: 'talkgroups',
     isShown: () => true,
-    load: () => import('../talkgroups/view.js'),
+    load: async () => ({ default: Talkgroups }),
   },
   {
     name: texts.tabs.map,
@@ -49,9 +50,3 @@ export const tabs: readonly [Tab, ...Tab[]] = [
     load: () => withStylesheet('admin/admin.css', import('../admin/view.js')),
   },
 ];
-
-/** The code of a view with its stylesheet, which is loaded at the same time. Rejects without one of them. */
-export async function withStylesheet<View>(source: string, view: Promise<View>): Promise<View> {
-  const [loaded] = await Promise.all([view, loadStylesheet(source)]);
-  return loaded;
-}

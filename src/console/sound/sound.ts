@@ -1,6 +1,6 @@
 // The page's side of the sound: one player for all talkgroups, the outputs, the tones and the microphone.
 import { type Choice, gainsOf, levelOf } from './gains.js';
-import { type Input, openInput } from './input.js';
+import type { Input } from './input.js';
 import type { ToMixer } from './mixer.js';
 import { canChoose, listOutputs, openSecond, type SecondOutput } from './outputs.js';
 import { keepRunning } from './running.js';
@@ -64,6 +64,8 @@ export function createSound({ workletsUrl }: SoundOptions): Sound {
       const { context } = await startOnce();
       sound.closeMicrophone();
       const level = (peak: number) => sound.onMicrophoneLevel?.(peak);
+      // Loaded with the first microphone.
+      const { openInput } = await import('./input.js');
       const opened = await openInput(context, workletsUrl, deviceId, { lost, level });
       // Of two that were asked for at once, the later one stays.
       sound.closeMicrophone();

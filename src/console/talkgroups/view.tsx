@@ -5,6 +5,7 @@ import { type Desk, desk } from '../app/desk.js';
 import { Lazy } from '../app/lazy.js';
 import { account } from '../app/session.js';
 import { texts } from '../app/texts.js';
+import { withStylesheet } from '../stylesheets.js';
 import { nextPlace } from './grid-focus.js';
 import { tiles as words } from './texts.js';
 import { TileView } from './tile.js';
@@ -12,7 +13,7 @@ import { isLarge } from './tile-size.js';
 import { Toolbar } from './toolbar.js';
 
 const { talkgroups: names } = texts;
-const loadMenu = () => import('./tile-menu.js');
+const loadMenu = () => withStylesheet('talkgroups/tile-menu.css', import('./tile-menu.js'));
 
 export default function Talkgroups() {
   const now = desk.value;
