@@ -2,16 +2,13 @@
 import t from 'tap';
 import { readOpus } from '../../src/client/audio/ogg.js';
 import { opusMs } from '../../src/client/audio/opus.js';
-import { createRadio } from '../../src/client/radio.js';
 import { createDecoder, createEncoder, FRAME_SAMPLES, type Samples } from '../../src/console/sound/codec.js';
 import { codecBytes } from '../../src/console/sound/codec-bytes.js';
 import { createFaster } from '../../src/console/sound/faster.js';
 import { createResampler } from '../../src/console/sound/resample.js';
 import type { Voices } from '../../src/console/sound/sound-types.js';
-import { createDeskRadio } from '../../src/console/worker/desk-radio.js';
-import type { Event } from '../../src/console/worker/messages.js';
-import { noKeys } from '../helpers/client/encryption.js';
-import { fakeNetwork, manualClock, turn } from '../helpers/client/fakes.js';
+import { setUp } from '../helpers/client/desk-radio.js';
+import { turn } from '../helpers/client/fakes.js';
 import { joined, largestStep, levelAt, RATE, sine } from '../helpers/sound/tones.js';
 
 const FRAMES = 50;
@@ -129,23 +126,12 @@ t.test(
 );
 
 t.test('the page is told when the codec takes more than 8 s, and when it has come', async (t) => {
-  const clock = manualClock();
-  const events: Event[] = [];
   let loaded = (_voices: Voices) => {};
-  const desk = createDeskRadio({
-    createRadio: (options) =>
-      createRadio({ ...options, WebSocket: fakeNetwork().WebSocket, random: () => 0 }),
-    createVoices: () =>
-      new Promise((resolve) => {
-        loaded = resolve;
-      }),
-    createMicrophone: () => new Promise(() => {}),
-    openKeys: async () => noKeys(),
-    ...{ clock, unixMs: () => 0, send: (event) => events.push(event), codeOf: () => 'internal' },
-  });
-  const addresses = { url: 'ws://relay', rest: 'http://rest' };
-  desk.take({ kind: 'start', ...addresses, token: 'x', userId: 'u1', jitterMs: 60 });
-  await turn();
+  const createVoices = () =>
+    new Promise<Voices>((resolve) => {
+      loaded = resolve;
+    });
+  const { clock, events } = await setUp(undefined, { createVoices });
   const failed = () => events.filter(({ kind }) => kind === 'failed');
   clock.pass(7_999);
   t.same(failed(), []);

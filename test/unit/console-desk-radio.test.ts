@@ -1,59 +1,9 @@
 // The worker of the console: what it tells the page, how often, and how it answers.
 import t from 'tap';
-import { createRadio, RadioError, type ServerMessage } from '../../src/client/radio.js';
-import { createDeskRadio } from '../../src/console/worker/desk-radio.js';
-import type { Changes, Event } from '../../src/console/worker/messages.js';
-import { alpha, announced, fakeKeys, noKeys, relays, runOf } from '../helpers/client/encryption.js';
-import {
-  ALPHA,
-  BRAVO,
-  emergency,
-  fakeNetwork,
-  idOf,
-  manualClock,
-  packet,
-  talkEnd,
-  talkStart,
-  turn,
-} from '../helpers/client/fakes.js';
-
-async function setUp(keys = noKeys()) {
-  const clock = manualClock();
-  const { WebSocket, sockets } = fakeNetwork();
-  const events: Event[] = [];
-  const heard: string[] = [];
-  const desk = createDeskRadio({
-    createRadio: (options) => createRadio({ ...options, WebSocket, random: () => 0 }),
-    createVoices: async () => ({
-      attach: (id) => heard.push(`attach ${id === ALPHA.talkgroup_id ? 'Alpha' : id}`),
-      detach() {},
-      hear: ({ sequence, payload }) => heard.push(`hear ${sequence} ${payload.length}`),
-      lagged: () => heard.push('lagged'),
-      ended: (_id, session, burst) => heard.push(`ended ${session}/${burst}`),
-      close() {},
-    }),
-    createMicrophone: async () => ({ attach() {}, start() {}, stop() {}, close() {} }),
-    openKeys: async () => keys,
-    clock,
-    unixMs: () => 1_000_000,
-    send: (event) => events.push(event),
-    codeOf: (error) => (error instanceof RadioError ? error.code : 'internal'),
-  });
-  const { port1 } = new MessageChannel();
-  port1.close();
-  desk.take({ kind: 'voice', talkgroupId: ALPHA.talkgroup_id, port: port1 });
-  const addresses = { url: 'ws://relay', rest: 'http://rest' };
-  desk.take({ kind: 'start', ...addresses, token: 'x', userId: 'u1', jitterMs: 60 });
-  await turn();
-  const socket = () => {
-    const last = sockets.at(-1);
-    if (last === undefined) throw new Error('no socket was opened');
-    return last;
-  };
-  const changes = () =>
-    events.filter((event) => event.kind === 'changes') as ({ kind: 'changes' } & Changes)[];
-  return { clock, desk, socket, events, heard, changes };
-}
+import type { ServerMessage } from '../../src/client/radio.js';
+import { noKeys, setUp } from '../helpers/client/desk-radio.js';
+import { alpha, announced, fakeKeys, relays, runOf } from '../helpers/client/encryption.js';
+import { ALPHA, BRAVO, emergency, idOf, packet, talkEnd, talkStart, turn } from '../helpers/client/fakes.js';
 
 t.test('the page gets the talkgroups and the connection after WELCOME', async (t) => {
   const { clock, socket, changes, heard } = await setUp();
@@ -267,6 +217,24 @@ t.test('PRESENCE of each talkgroup is requested once, and passed on to the page 
     [{ kind: 'message', message: presence }],
   );
 });
+
+t.test(
+  'audio of several talkgroups is requested in common writes, and of a single one at once',
+  async (t) => {
+    const { socket } = await setUp();
+    const requests = () =>
+      socket()
+        .texts.filter(({ type }) => type === 'SUBSCRIBE')
+        .map(({ talkgroup_ids, coalesce_ms = null }) => ({ talkgroup_ids, coalesce_ms }));
+    const [alpha, bravo] = [ALPHA.talkgroup_id, BRAVO.talkgroup_id];
+    socket().welcomes();
+    t.same(requests(), [{ talkgroup_ids: [alpha], coalesce_ms: null }]);
+    socket().says({ type: 'TALKGROUP_JOINED', ...BRAVO });
+    t.same(requests().slice(1), [{ talkgroup_ids: [alpha, bravo], coalesce_ms: 10 }]);
+    socket().says({ type: 'TALKGROUP_LEFT', talkgroup_id: alpha, reason: 'left' });
+    t.same(requests().slice(2), [{ talkgroup_ids: [bravo], coalesce_ms: null }]);
+  },
+);
 
 t.test(
   'a talker has the lock of the burst, and clear speech is expected after the user has confirmed',

@@ -2,7 +2,6 @@
 import { browserPrimitives } from '../../../src/client/encryption/browser-primitives.js';
 import type { KeyStore, Memory, MissingEpoch } from '../../../src/client/encryption/key-store.js';
 import { beginRun, type Run } from '../../../src/client/encryption/sealing.js';
-import type { DeskKeys } from '../../../src/console/worker/keys.js';
 import { epochSecret, type Primitives } from '../../../src/protocol/encryption.js';
 import { nodePrimitives } from '../../../src/protocol/node-primitives.js';
 import type { Crypto, Snapshot, Talker } from '../../../src/protocol/types.js';
@@ -137,15 +136,3 @@ export function stamp(bytes: Uint8Array, session: number, burst: number): void {
 /** The burst of `relays`, announced. */
 export const announced = (crypto: Crypto | undefined, over: Partial<Talker & { event: number }> = {}) =>
   talkStart({ ...(crypto && { crypto }), ...over });
-
-/** The keys of a console in a browser that is no key holder. */
-export const noKeys = (): DeskKeys => ({
-  store: {
-    primitives: nodePrimitives,
-    ...{ secretFor: () => null, want() {}, forget() {}, onChange: () => () => {} },
-  },
-  view: () => ({ state: 'none', holderId: null, fingerprint: null }),
-  register: async () => ({ isAccepted: true }),
-  accept: async () => null,
-  forget: async () => {},
-});
