@@ -1,7 +1,7 @@
 # The two commands are `make run` and `make test`; each installs and builds what it needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help node install build run test test-browser test-cluster test-threads test-nodes test-platform prove chaos fuzz demo cluster bench bench-compare admin docs icons lint
+.PHONY: help node install build run test test-browser test-cluster test-threads test-nodes test-platform prove chaos fuzz demo cluster bench bench-compare admin docs icons screens lint
 
 # The Node of every command below: the machine's own, or a pinned one in .node where that cannot run the service.
 export OWN_PATH := $(PATH)
@@ -78,6 +78,12 @@ test-platform: build ## run the tests that depend on Node, the system and the en
 test-browser: build ## run all other tests of the console in Chromium
 	@$(HAS_BROWSER) || { echo 'make: chromium is missing. On Debian: apt-get install chromium' >&2; exit 1; }
 	@TEST_JOBS=2 TEST_FILES='$(BROWSER_TESTS)' $(RUN_FILES)
+
+# Each test of these keeps the pictures of what it judges, where SCREENSHOTS says.
+SCREENS = desk tiles on-air talk-key map-card look first-run connection phone
+screens: build ## write pictures of the console to dist/screens
+	@$(HAS_BROWSER) || { echo 'make: chromium is missing. On Debian: apt-get install chromium' >&2; exit 1; }
+	@mkdir -p dist/screens && SCREENSHOTS=$(CURDIR)/dist/screens TEST_JOBS=2 TEST_FILES='$(SCREENS:%=dist/test/browser/%.test.js)' $(RUN_FILES)
 
 # Tests of one node, with their radios dealt out over two. Read when they run, after the build.
 RUN_OVER_NODES = RADIOS_OVER=nodes TEST_FILES="$$($(NODE) dist/test/helpers/radios-over-nodes.js)" $(RUN_FILES)

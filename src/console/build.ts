@@ -139,14 +139,21 @@ function staticImports({ outputs }: Metafile, entry: string): string[] {
 const packGzip = promisify(gzip);
 const packBrotli = promisify(brotliCompress);
 
+/** A small memory makes short blocks. The codec has 0.5 % fewer bytes with 6 than with the preset 8, a script more. */
+const MEM_LEVELS = [5, 6, 7, 8];
+
+async function shortest(contents: Uint8Array): Promise<Buffer> {
+  const packed = await Promise.all(MEM_LEVELS.map((memLevel) => packGzip(contents, { level: 9, memLevel })));
+  return packed.reduce((best, one) => (one.length < best.length ? one : best));
+}
+
 /** The server sends the packed file to browsers that read it. */
 async function write(folder: string, name: string, contents: Uint8Array): Promise<void> {
   const path = join(folder, name);
   const quality = { params: { [constants.BROTLI_PARAM_QUALITY]: constants.BROTLI_MAX_QUALITY } };
   await Promise.all([
     writeFile(path, contents),
-    // A small memory makes short blocks: the codec has 0.5 % fewer bytes than with the preset 8.
-    packGzip(contents, { level: 9, memLevel: 6 }).then((packed) => writeFile(`${path}.gz`, packed)),
+    shortest(contents).then((packed) => writeFile(`${path}.gz`, packed)),
     packBrotli(contents, quality).then((packed) => writeFile(`${path}.br`, packed)),
   ]);
 }

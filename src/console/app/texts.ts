@@ -71,7 +71,6 @@ export const texts = {
     label: 'Sound and microphone',
     start: 'Start the sound',
     isOff: 'Sound needs a click.',
-    starting: 'Starting the sound',
     failed: (reason: string) => `There is no sound: ${reason}.`,
     failedPart: {
       radio: 'the console could not start. Load the page again',

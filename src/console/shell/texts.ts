@@ -2,7 +2,6 @@
 export const shell = {
   hearNothing: (clock: string) => `You hear no talkgroup since ${clock}.`,
   neverConnected: 'You hear no talkgroup yet.',
-  clock: 'Time',
   side: 'Alarms and last calls',
   bar: {
     none: 'No open alarms',

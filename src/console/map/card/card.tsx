@@ -129,12 +129,12 @@ function Facts({ subject, now, map, desk }: PartProps & { now: number }) {
   ] as const;
   return (
     <>
-      <h3 class="map-card-name">
+      <h2 class="map-card-name">
         <bdi class="name line">{subject.username}</bdi>{' '}
         <bdi class="name line quiet" title={names.join(', ')}>
           {names.length === 0 ? words.none : names.join(', ')}
         </bdi>
-      </h3>
+      </h2>
       <dl>
         {facts.map(([name, value]) => (
           <div key={name}>
