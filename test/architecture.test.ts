@@ -379,7 +379,9 @@ function isForBrowsers(path: string): boolean {
 }
 
 /** The files that build the console run in Node. */
-const builders = new Set(['build', 'codec-file', 'draw-icons'].map((name) => `src/console/${name}.ts`));
+const builders = new Set(
+  ['build', 'codec-file', 'draw-icons', 'shared-shell'].map((name) => `src/console/${name}.ts`),
+);
 const consolePackages = new Set([
   ...['preact', '@preact/signals', 'libopus-wasm', 'maplibre-gl', 'pmtiles', '@protomaps/basemaps'],
 ]);

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { type BuildOptions, build, type Metafile } from 'esbuild';
 import { codecFile } from './codec-file.js';
+import { sharedShell } from './shared-shell.js';
 
 // From dist/src/console.
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
@@ -17,8 +18,9 @@ const BUILT = join(ROOT, 'dist/console');
 const RECORD = join(ROOT, 'dist/console.json');
 
 const PAGE = 'app/main.tsx';
+const SHELL = 'shell/shell.tsx';
 /** What a login loads: the shell with the first tab, the worker with the codec, the worklets. */
-const LOGIN = ['shell/shell.tsx'];
+const LOGIN = [SHELL];
 const LOGIN_PARTS = ['shell/desk.css', 'worker/radio-worker.ts', 'sound/worklets.ts'];
 /** Bundled by themselves. Those after the first one are loaded by the code that needs them. */
 const STYLESHEETS = [
@@ -75,6 +77,7 @@ export async function buildConsole(folder: string): Promise<BuiltConsole & { inp
   const addresses = Object.fromEntries(built.map(({ source, entry }) => [source, `./${entry}`]));
   const page = await bundle([PAGE], folder, {
     splitting: true,
+    plugins: [sharedShell(join(SOURCE, SHELL), await viewsOf(PAGE))],
     define: { BUILT_FILES: JSON.stringify(addresses) },
   });
   const stylesheet = built.find(({ source }) => source === STYLESHEETS[0])?.entry ?? '';
@@ -104,6 +107,15 @@ function ownScopes(): string[] {
     .filter((name) => OWN_SCOPE.test(name))
     .map((name) => name.replaceAll('\\', '/'))
     .sort();
+}
+
+/** The modules that an entry loads by `import()` (paths), without the shell. */
+async function viewsOf(entry: string): Promise<string[]> {
+  const draft = { entryPoints: [join(SOURCE, entry)], outdir: BUILT, splitting: true, minify: false };
+  const { metafile } = await build({ ...options, ...draft });
+  const entries = Object.values(metafile?.outputs ?? {}).map(({ entryPoint = '' }) => entryPoint);
+  const others = ['', `src/console/${entry}`, `src/console/${SHELL}`];
+  return entries.filter((path) => !others.includes(path)).map((path) => join(ROOT, path));
 }
 
 /** Bundles one entry, and returns the name of its file. */
@@ -175,7 +187,7 @@ async function digestOf(inputs: readonly string[]): Promise<string> {
     const contents = await readFile(join(ROOT, input)).catch(() => 'missing');
     hash.update(input).update(contents);
   }
-  for (const builder of ['build.js', 'codec-file.js'])
+  for (const builder of ['build.js', 'codec-file.js', 'shared-shell.js'])
     hash.update(await readFile(join(ROOT, 'dist/src/console', builder)));
   return hash.digest('hex');
 }

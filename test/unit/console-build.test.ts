@@ -36,6 +36,15 @@ t.test(
   },
 );
 
+t.test('a login loads few files, and the shell comes with it and not before', async (t) => {
+  const count = built.first.length + built.login.length;
+  t.ok(count <= 20, `${count} files`);
+  const isShell = async (name: string) =>
+    (await readFile(join(one, 'built', name), 'utf8')).includes('AudioWorkletNode');
+  for (const name of built.first) t.notOk(await isShell(name), name);
+  t.ok((await Promise.all(built.login.map(isShell))).includes(true), 'one of the files of a login has it');
+});
+
 t.test('the codec is not loaded before the login', async (t) => {
   for (const name of built.first) {
     const text = await readFile(join(one, 'built', name), 'utf8');
