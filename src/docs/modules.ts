@@ -174,7 +174,7 @@ const consoleModules: Modules = {
   },
   'src/console/build': {
     purpose: 'bundles the console into dist/console',
-    imports: [],
+    imports: ['src/console'],
   },
   'src/console/sound': {
     purpose: 'codec, jitter buffer, worklets, microphone, tones',

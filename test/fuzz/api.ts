@@ -6,8 +6,8 @@ export type Named = 'talkgroup' | 'device' | 'emergency' | 'user' | 'holder';
 
 export interface Parameter {
   readonly name: string;
-  /** `count`: a number of items, or any text. */
-  readonly named: Named | 'count';
+  /** `count`: a number of items, or any text. `column`: one that every list has. */
+  readonly named: Named | 'count' | 'column';
 }
 
 export interface Route {
@@ -102,8 +102,9 @@ const COLLECTIONS: Readonly<Record<string, Named>> = {
 };
 
 /** `talkgroup_id` names a talkgroup. A page may begin behind any id. */
-export function namedAs(name: string): Named | 'count' {
-  if (name === 'limit' || name === 'q' || name === 'from') return 'count';
+export function namedAs(name: string): Parameter['named'] {
+  if (['limit', 'q', 'from', 'find'].includes(name)) return 'count';
+  if (name === 'sort') return 'column';
   if (name === 'after') return 'talkgroup';
   const named = /^(talkgroup|device|emergency|user|holder)_id$/.exec(name)?.[1];
   if (named === undefined) throw new Error(`what ${name} names is not known here: add it`);

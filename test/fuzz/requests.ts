@@ -96,8 +96,10 @@ function rightTarget({ path, parameters, query }: Route): fc.Arbitrary<string> {
     });
 }
 
-const rightValue = ({ named }: Parameter, index: number) =>
-  named === 'count' ? String(1 + index) : `<${named} ${index}>`;
+function rightValue({ named }: Parameter, index: number): string {
+  if (named === 'column') return 'created_at';
+  return named === 'count' ? String(1 + index) : `<${named} ${index}>`;
+}
 
 /** The values of the parameters first, then of the query. */
 function targetWith(

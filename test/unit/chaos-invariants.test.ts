@@ -187,7 +187,8 @@ t.test('I5: each text of a 503 says whether the write is stored', async (t) => {
     return status === 503 ? [[code, outcomeOf(answer)]] : [];
   });
   t.same(Object.fromEntries(outcomes), {
-    ...{ database_unavailable: 'refused', login_queue_full: 'refused', not_ready: 'refused' },
+    ...{ database_unavailable: 'refused', login_queue_full: 'refused', map_unavailable: 'refused' },
+    not_ready: 'refused',
     ...{ outcome_unknown: 'unknown', relay_unconfirmed: 'stored', sealing_unavailable: 'refused' },
   });
 });
