@@ -17,6 +17,16 @@ export const mapFileRoutes =
     const opened: Identity = await file.stat();
     const etag = `"${opened.size.toString(36)}-${Math.floor(opened.mtimeMs).toString(36)}"`;
 
+    /** Settles when no part is being read. */
+    let noneRead: Promise<unknown> = Promise.resolve();
+    // A part counts as unread from its sending on, so many that are read at once would all be admitted. What waits here is
+    // bounded by the connections: one request of each.
+    const inTurn = (read: () => Promise<Buffer>): Promise<Buffer> => {
+      const part = noneRead.then(read);
+      noneRead = part.catch(() => {}).then(() => new Promise((sent) => setImmediate(sent)));
+      return part;
+    };
+
     app.get(
       '/console/map.pmtiles',
       {
@@ -36,8 +46,11 @@ export const mapFileRoutes =
         }
         const [first, last] = asked;
         const length = last - first + 1;
-        app.unread.admit(request, length);
-        const bytes = await readPart(file, first, length);
+        const bytes = await inTurn(async () => {
+          if (reply.raw.destroyed) return Buffer.alloc(0); // while it waited
+          app.unread.admit(request, length);
+          return readPart(file, first, length);
+        });
         reply.code(206).header('content-range', `bytes ${first}-${last}/${opened.size}`);
         return reply.send(bytes);
       },
