@@ -68,6 +68,9 @@ function Field<Item>({
   const outcome = row.action.outcome.value;
   const error = outcome?.isFailure ? outcome.words : null;
   const end = () => {
+    const now = table.editing.peek();
+    // While the change was stored the user went on to another cell.
+    if (now?.id !== row.id || now.column !== column) return;
     table.editing.value = null;
     requestAnimationFrame(() => document.getElementById(cellOf(row, column))?.focus());
   };

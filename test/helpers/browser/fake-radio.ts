@@ -83,7 +83,10 @@ channel.onmessage = ({ data }) => {
     clearInterval(eventsTimer);
     if (data.events > 0) happen(data.events);
   }
-  if (data.refusal !== undefined) refusal = data.refusal;
+  if (data.refusal !== undefined) {
+    refusal = data.refusal;
+    channel.postMessage({ commanded: 'refuses' });
+  }
   if (data.tell) message(data.tell);
   if (data.changes) postMessage({ ...nothing, ...data.changes });
   if (data.talkers) {
@@ -175,7 +178,17 @@ export function fakeRadioOf(page: Page) {
         if (!commanded.includes(kind)) throw new Error(`no ${kind} was sent: ${commanded.join(', ')}`);
       }),
     /** Requests are rejected with this text from now on. null: they are accepted. */
-    refuses: (refusal: string | null) => say({ refusal }),
+    async refuses(refusal: string | null) {
+      const heard = async () =>
+        ((await page.evaluate('radioOfTest.commanded')) as string[]).filter((one) => one === 'refuses')
+          .length;
+      const before = await heard();
+      await say({ refusal });
+      // The press that comes next goes another way than this message.
+      await eventually(async () => {
+        if ((await heard()) === before) throw new Error('the radio has not heard it');
+      });
+    },
     /** The connection is lost until `reconnected`. */
     lost: () => say({ lost: true }),
     reconnected: () => say({ reconnect: true }),
