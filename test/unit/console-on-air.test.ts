@@ -7,6 +7,7 @@ import { createOnAir } from '../../src/console/onair/state.js';
 import { latestTalker } from '../../src/console/talk/answer.js';
 import type { RecentBurst, TalkerView, TalkgroupView } from '../../src/console/worker/messages.js';
 import { manualClock } from '../helpers/client/fakes.js';
+import { talkgroupView } from '../helpers/client/talkgroup-view.js';
 
 const talker = (username: string, over: Partial<OnAirTalker> = {}): OnAirTalker => ({
   ...{ key: username, talkgroupId: 'a', talkgroup: 'Fire 1', username, startedAtMs: 0 },
@@ -138,24 +139,14 @@ t.test('in any history no talker changes the slot or has two, and none is forgot
   );
 });
 
-const view = (id: string, ...talkers: Partial<TalkerView>[]): TalkgroupView => ({
-  ...{
-    id,
-    number: 1,
+const view = (id: string, ...talkers: Partial<TalkerView>[]): TalkgroupView =>
+  talkgroupView(id, {
     name: `Group ${id}`,
-    floorMode: 'open',
-    maxTalkMs: 0,
-    online: 1,
-    last: null,
-    missed: 0,
-  },
-  ...{ lostBetweenNodes: 0, encryption: 'allowed', isLockExpected: false, mayHaveKeys: true },
-  emergenciesTotal: 0,
-  talkers: talkers.map((over, session) => ({
-    ...{ session, burst: 1, username: 'ann', startedAtMs: 0, emergency: false, isOwn: false },
-    ...{ lock: 'clear', unopened: null, ...over },
-  })),
-});
+    talkers: talkers.map((over, session) => ({
+      ...{ session, burst: 1, username: 'ann', startedAtMs: 0, emergency: false, isOwn: false },
+      ...{ lock: 'clear', unopened: null, ...over },
+    })),
+  });
 
 function onAirOf() {
   const clock = manualClock();

@@ -11,14 +11,11 @@ import { createUndo, UNDO_MS } from '../../src/console/phone/undo.js';
 import { keepAwake } from '../../src/console/phone/wake.js';
 import { createTalking } from '../../src/console/talk/state.js';
 import { createTalkgroups } from '../../src/console/talkgroups/state.js';
-import type { TalkerView, TalkgroupView } from '../../src/console/worker/messages.js';
+import type { TalkerView } from '../../src/console/worker/messages.js';
 import { manualClock, turn } from '../helpers/client/fakes.js';
+import { talkgroupView } from '../helpers/client/talkgroup-view.js';
 
-const view = (id: string, talkers: TalkerView[] = []): TalkgroupView => ({
-  ...{ id, number: 1, name: id, floorMode: 'open', maxTalkMs: 0, online: 1, talkers, last: null, missed: 0 },
-  ...{ lostBetweenNodes: 0, encryption: 'allowed', isLockExpected: false, mayHaveKeys: true },
-  emergenciesTotal: 0,
-});
+const view = (id: string, talkers: TalkerView[] = []) => talkgroupView(id, { talkers });
 
 const talker = (username: string, isOwn = false): TalkerView => ({
   ...{ session: 1, burst: 1, username, startedAtMs: 0, emergency: false, isOwn, lock: null, unopened: null },

@@ -12,24 +12,9 @@ import { createOnline } from '../../src/console/members/state.js';
 import { createChoices } from '../../src/console/settings/choices.js';
 import { createSettings, defaults } from '../../src/console/settings/state.js';
 import { createTalkgroups } from '../../src/console/talkgroups/state.js';
-import type { Command, ConnectionView, TalkgroupView } from '../../src/console/worker/messages.js';
+import type { Command, ConnectionView } from '../../src/console/worker/messages.js';
 import { idOf, manualClock, turn } from '../helpers/client/fakes.js';
-
-const view = (id: string, over: Partial<TalkgroupView> = {}): TalkgroupView => ({
-  ...{
-    id,
-    number: 1,
-    name: id,
-    floorMode: 'open',
-    maxTalkMs: 0,
-    online: 1,
-    talkers: [],
-    last: null,
-    missed: 0,
-  },
-  ...{ lostBetweenNodes: 0, encryption: 'allowed', isLockExpected: false, mayHaveKeys: true },
-  ...{ emergenciesTotal: 0, ...over },
-});
+import { talkgroupView } from '../helpers/client/talkgroup-view.js';
 
 function fakeShelf(stored: Record<string, string> = {}) {
   const texts = new Map(Object.entries(stored));
@@ -64,9 +49,12 @@ function talkgroupsOf(shelf = fakeShelf()) {
 t.test('tiles are sorted by name, with numbers by their value, and follow a new name', async (t) => {
   const { talkgroups } = talkgroupsOf();
   const names = () => talkgroups.tiles.value.map(({ view }) => view.value.name);
-  talkgroups.take({ talkgroups: [view('a', { name: 'Fire 10' }), view('b', { name: 'Fire 9' })], left: [] });
+  talkgroups.take({
+    talkgroups: [talkgroupView('a', { name: 'Fire 10' }), talkgroupView('b', { name: 'Fire 9' })],
+    left: [],
+  });
   t.same(names(), ['Fire 9', 'Fire 10']);
-  talkgroups.take({ talkgroups: [view('b', { name: 'Police' })], left: [] });
+  talkgroups.take({ talkgroups: [talkgroupView('b', { name: 'Police' })], left: [] });
   t.same(names(), ['Fire 10', 'Police']);
   talkgroups.take({ talkgroups: [], left: ['a'] });
   t.same(names(), ['Police']);
@@ -74,7 +62,7 @@ t.test('tiles are sorted by name, with numbers by their value, and follow a new 
 
 t.test('a talker of one tile changes no other tile and not their order', async (t) => {
   const { talkgroups, tile } = talkgroupsOf();
-  talkgroups.take({ talkgroups: [view('a'), view('b')], left: [] });
+  talkgroups.take({ talkgroups: [talkgroupView('a'), talkgroupView('b')], left: [] });
   let renders = 0;
   const stop = talkgroups.tiles.subscribe(() => {
     renders += 1;
@@ -83,7 +71,7 @@ t.test('a talker of one tile changes no other tile and not their order', async (
     renders += 1;
   });
   renders = 0;
-  talkgroups.take({ talkgroups: [view('a', { online: 2 })], left: [] });
+  talkgroups.take({ talkgroups: [talkgroupView('a', { online: 2 })], left: [] });
   t.equal(renders, 0);
   t.equal(tile('a').view.value.online, 2);
   stop();
@@ -94,7 +82,7 @@ t.test(
   'volume, mute and selection reach the sound, and come back with the next load of the page',
   async (t) => {
     const { talkgroups, calls, shelf, tile } = talkgroupsOf();
-    talkgroups.take({ talkgroups: [view('a')], left: [] });
+    talkgroups.take({ talkgroups: [talkgroupView('a')], left: [] });
     t.same(calls, ['added a', 'volume a 1', 'muted a false', 'side a null']);
     talkgroups.mute(tile('a'), true);
     talkgroups.setVolume(tile('a'), 0.5);
@@ -107,7 +95,7 @@ t.test(
     talkgroups.split(true);
     t.equal(calls.at(-1), 'side a selected');
     const again = talkgroupsOf(shelf);
-    again.talkgroups.take({ talkgroups: [view('a')], left: [] });
+    again.talkgroups.take({ talkgroups: [talkgroupView('a')], left: [] });
     t.same(again.calls, ['added a', 'volume a 0.5', 'muted a true', 'side a null']);
     t.same(
       again.talkgroups.selected.value.map(({ id }) => id),
@@ -118,7 +106,7 @@ t.test(
 
 t.test('a talkgroup that is left is disconnected from the sound once', async (t) => {
   const { talkgroups, calls } = talkgroupsOf();
-  talkgroups.take({ talkgroups: [view('a')], left: [] });
+  talkgroups.take({ talkgroups: [talkgroupView('a')], left: [] });
   talkgroups.take({ talkgroups: [], left: ['a'] });
   talkgroups.take({ talkgroups: [], left: ['a'] });
   t.same(

@@ -9,6 +9,7 @@ import type { Tile } from '../../src/console/talkgroups/state.js';
 import { isLarge } from '../../src/console/talkgroups/tile-size.js';
 import type { TalkgroupView } from '../../src/console/worker/messages.js';
 import { manualClock } from '../helpers/client/fakes.js';
+import { talkgroupView } from '../helpers/client/talkgroup-view.js';
 
 function orderOf(ids: readonly string[]) {
   const clock = manualClock();
@@ -123,22 +124,6 @@ t.test('in no history does a talkgroup change its place while the order is held'
   );
 });
 
-const viewOf = (id: string, over: Partial<TalkgroupView> = {}): TalkgroupView => ({
-  ...{
-    id,
-    number: 1,
-    name: id,
-    floorMode: 'open',
-    maxTalkMs: 0,
-    online: 1,
-    talkers: [],
-    last: null,
-    missed: 0,
-  },
-  ...{ lostBetweenNodes: 0, encryption: 'allowed', isLockExpected: false, mayHaveKeys: true },
-  ...{ emergenciesTotal: 0, ...over },
-});
-
 const tileOf = (view: TalkgroupView): Tile => ({
   ...{ id: view.id, view: signal(view), isSelected: signal(false), isMuted: signal(false) },
   ...{ volume: signal(1), isEncrypting: signal(false) },
@@ -166,12 +151,15 @@ function gridOf(views: readonly TalkgroupView[], texts = new Map<string, string>
 const lastAt = (endedAtMs: number) => ({ last: { username: 'ann', endedAtMs, isCutOff: false } });
 
 t.test('favourites and the kind of sorting are kept for each user of the browser', async (t) => {
-  const { grid, texts, shown } = gridOf([viewOf('a', { number: 2 }), viewOf('b', { number: 1 })]);
+  const { grid, texts, shown } = gridOf([
+    talkgroupView('a', { number: 2 }),
+    talkgroupView('b', { number: 1 }),
+  ]);
   grid.favour('b', true);
   grid.favour('a', true);
   grid.sortBy('number');
   t.equal(shown(), 'b a');
-  const again = gridOf([viewOf('a', { number: 2 }), viewOf('b', { number: 1 })], texts);
+  const again = gridOf([talkgroupView('a', { number: 2 }), talkgroupView('b', { number: 1 })], texts);
   t.same(again.grid.favourites.value, ['b', 'a'], 'in the order of the keys 1 and 2');
   t.equal(again.shown(), 'b a');
   again.grid.favour('b', false);
@@ -184,10 +172,10 @@ t.test(
   'a talkgroup is active while someone talks, has an alarm, or talked in the last 5 minutes',
   async (t) => {
     const { grid, alarms, nowMs, shown } = gridOf([
-      viewOf('alarmed'),
-      viewOf('long ago', lastAt(700_000)),
-      viewOf('quiet'),
-      viewOf('recent', lastAt(700_001)),
+      talkgroupView('alarmed'),
+      talkgroupView('long ago', lastAt(700_000)),
+      talkgroupView('quiet'),
+      talkgroupView('recent', lastAt(700_001)),
     ]);
     alarms.value = [{ talkgroup_id: 'alarmed' }];
     grid.sortBy('activity');
@@ -200,7 +188,7 @@ t.test(
 );
 
 t.test('to go to a talkgroup that is filtered away shows all again', async (t) => {
-  const { grid, shown } = gridOf([viewOf('a'), viewOf('b')]);
+  const { grid, shown } = gridOf([talkgroupView('a'), talkgroupView('b')]);
   grid.favour('a', true);
   grid.show('favourites');
   grid.goTo('b');

@@ -1,5 +1,6 @@
 // Talkgroups of a test's own radio, in which the test lets users talk.
 import type { TalkerView, TalkgroupView } from '../../../src/console/worker/messages.js';
+import { talkgroupView } from '../client/talkgroup-view.js';
 import type { FakeRadio } from './fake-radio.js';
 
 export type BusyRadio = {
@@ -13,7 +14,7 @@ export type BusyRadio = {
 
 /** The page gets these talkgroups beside that of the fake radio. */
 export async function busyRadioOf(radio: FakeRadio, names: readonly string[]): Promise<BusyRadio> {
-  const views = new Map(names.map((name, index) => [name, viewOf(`talkgroup-${index}`, name)]));
+  const views = new Map(names.map((name, index) => [name, talkgroupView(`talkgroup-${index}`, { name })]));
   let session = 10;
   const viewFor = (name: string) => {
     const view = views.get(name);
@@ -60,9 +61,3 @@ export async function busyRadioOf(radio: FakeRadio, names: readonly string[]): P
     await radio.changes({ talkgroups: [view], recent });
   }
 }
-
-const viewOf = (id: string, name: string): TalkgroupView => ({
-  ...{ id, number: 1, name, floorMode: 'open', maxTalkMs: 0, online: 1, talkers: [], last: null, missed: 0 },
-  ...{ lostBetweenNodes: 0, encryption: 'allowed', isLockExpected: false, mayHaveKeys: true },
-  emergenciesTotal: 0,
-});
