@@ -2,6 +2,8 @@
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { Icon } from '../icons/icon.js';
+import type { Action } from './action.js';
+import { Said } from './parts.js';
 import { texts } from './texts.js';
 
 export function Frame({
@@ -39,5 +41,42 @@ export function Frame({
       </header>
       {children}
     </aside>
+  );
+}
+
+/** The panel with the form of a new item. The form is emptied when `create` resolves with true. */
+export function CreationFrame({
+  title,
+  submit,
+  action,
+  create,
+  onClose,
+  children,
+}: {
+  title: string;
+  /** The text of the button. */
+  submit: string;
+  action: Action;
+  create(data: FormData): Promise<boolean>;
+  onClose(): void;
+  children: ComponentChildren;
+}) {
+  return (
+    <Frame title={title} onClose={onClose}>
+      <form
+        class="admin-form"
+        onSubmit={async (event) => {
+          event.preventDefault();
+          const form = event.currentTarget;
+          if (await create(new FormData(form))) form.reset();
+        }}
+      >
+        {children}
+        <button type="submit" class="primary" aria-disabled={action.isBusy.value}>
+          {submit}
+        </button>
+        <Said action={action} />
+      </form>
+    </Frame>
   );
 }

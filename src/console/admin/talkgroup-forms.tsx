@@ -1,5 +1,5 @@
 // The forms beside the table of talkgroups: a new one, and the encryption of one.
-import { Frame } from './frame.js';
+import { CreationFrame, Frame } from './frame.js';
 import type { Row } from './list.js';
 import { focusAtOnce, Said, textIn } from './parts.js';
 import type { Encryption, FloorMode, Talkgroup } from './rows.js';
@@ -7,42 +7,33 @@ import type { Protection, Talkgroups } from './talkgroups.js';
 import { texts } from './texts.js';
 
 export function TalkgroupCreation({ talkgroups, onClose }: { talkgroups: Talkgroups; onClose(): void }) {
-  const create = async (form: HTMLFormElement) => {
-    const data = new FormData(form);
+  const create = (data: FormData) => {
     const floorMode = textIn(data, 'floor_mode') as FloorMode; // an option of the field
-    if (await talkgroups.create({ name: textIn(data, 'name'), floorMode, ...protectionIn(data) }))
-      form.reset();
+    return talkgroups.create({ name: textIn(data, 'name'), floorMode, ...protectionIn(data) });
   };
   return (
-    <Frame title={texts.newTalkgroup} onClose={onClose}>
-      <form
-        class="admin-form"
-        onSubmit={(event) => {
-          event.preventDefault();
-          void create(event.currentTarget);
-        }}
-      >
-        <label class="field">
-          {texts.newName}
-          <input name="name" required autocomplete="off" ref={focusAtOnce} />
-        </label>
-        <label class="field">
-          {texts.floorMode}
-          <select name="floor_mode">
-            {Object.entries(texts.floorModes).map(([mode, words]) => (
-              <option key={mode} value={mode}>
-                {words}
-              </option>
-            ))}
-          </select>
-        </label>
-        <ProtectionFields encryption="allowed" mayEmergencyBeClear={true} />
-        <button type="submit" class="primary" aria-disabled={talkgroups.creation.isBusy.value}>
-          {texts.createTalkgroup}
-        </button>
-        <Said action={talkgroups.creation} />
-      </form>
-    </Frame>
+    <CreationFrame
+      title={texts.newTalkgroup}
+      submit={texts.createTalkgroup}
+      action={talkgroups.creation}
+      {...{ create, onClose }}
+    >
+      <label class="field">
+        {texts.newName}
+        <input name="name" required autocomplete="off" ref={focusAtOnce} />
+      </label>
+      <label class="field">
+        {texts.floorMode}
+        <select name="floor_mode">
+          {Object.entries(texts.floorModes).map(([mode, words]) => (
+            <option key={mode} value={mode}>
+              {words}
+            </option>
+          ))}
+        </select>
+      </label>
+      <ProtectionFields encryption="allowed" mayEmergencyBeClear={true} />
+    </CreationFrame>
   );
 }
 

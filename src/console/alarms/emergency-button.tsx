@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import type { Desk } from '../app/desk.js';
+import { insideEvents } from '../app/inside.js';
 import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
 import { Icon } from '../icons/icon.js';
@@ -28,10 +29,7 @@ export function EmergencyPlace({ desk }: { desk: Desk }) {
       class="emergency-place"
       aria-label={words.emergency}
       data-region="emergency"
-      onPointerEnter={() => target.hold('pointer', true)}
-      onPointerLeave={() => target.hold('pointer', false)}
-      onFocusIn={() => target.hold('focus', true)}
-      onFocusOut={() => target.hold('focus', false)}
+      {...insideEvents(target.hold)}
     >
       {tile === undefined ? (
         <button type="button" class="danger emergency" disabled>

@@ -2,6 +2,7 @@
 import { type Signal, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Desk } from '../app/desk.js';
+import { useInside } from '../app/inside.js';
 import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
 import { Icon } from '../icons/icon.js';
@@ -22,13 +23,9 @@ export function AlarmList({ desk }: { desk: Desk }) {
   const { alarms } = desk;
   const rows = alarms.rows.value;
   const list = useRef<HTMLUListElement>(null);
-  const inside = useRef({ pointer: false, focus: false });
+  const inside = useInside(alarms.keep);
   const scrolledAtMs = useRef(Number.NEGATIVE_INFINITY);
   const below = useSignal(NONE);
-  const keep = (what: Partial<typeof inside.current>) => {
-    Object.assign(inside.current, what);
-    alarms.keep(inside.current.pointer || inside.current.focus);
-  };
   const measure = () => {
     if (list.current !== null) count(list.current, below);
   };
@@ -43,12 +40,7 @@ export function AlarmList({ desk }: { desk: Desk }) {
       class={`alarms ${isNewIn(desk) ? 'new' : ''}`}
       aria-label={words.label}
       data-region="alarms"
-      onPointerEnter={() => keep({ pointer: true })}
-      onPointerLeave={() => keep({ pointer: false })}
-      onFocusIn={() => keep({ focus: true })}
-      onFocusOut={({ currentTarget, relatedTarget }) =>
-        keep({ focus: relatedTarget instanceof Node && currentTarget.contains(relatedTarget) })
-      }
+      {...inside}
     >
       <Head desk={desk} />
       <ul

@@ -4,7 +4,7 @@ import { texts } from './texts.js';
 
 const { connection: words } = texts;
 
-/** `isTrouble`: a banner shows it, and screen readers say it. */
+/** `isTrouble`: it is shown in amber. */
 export type ConnectionText = { text: string; isTrouble: boolean };
 
 /** `isAgain`: it is back since a few seconds. */

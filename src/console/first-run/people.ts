@@ -1,13 +1,10 @@
 // Creates a talkgroup with the user in it, and adds people to it.
-import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { type ReadonlySignal, signal } from '@preact/signals';
+import { type Attempt, createAttempt } from '../app/attempt.js';
 import type { Rest } from '../app/rest.js';
 import { firstRun as words } from './texts.js';
 
-export type Outcome = { text: string; isError: boolean };
-
-export type People = {
-  readonly isBusy: ReadonlySignal<boolean>;
-  readonly outcome: ReadonlySignal<Outcome | null>;
+export type People = Pick<Attempt, 'isBusy' | 'outcome'> & {
   /** Whether the talkgroup has a member beside the user. */
   readonly hasOthers: ReadonlySignal<boolean>;
   createTalkgroup(name: string): Promise<boolean>;
@@ -18,26 +15,25 @@ export type People = {
 };
 
 export function createPeople(rest: Rest, userId: string): People {
-  const isBusy = signal(false);
+  const { isBusy, outcome, run } = createAttempt();
   const hasOthers = signal(false);
-  const outcome: Signal<Outcome | null> = signal(null);
   const join = (talkgroupId: string, memberId: string) =>
     rest.put(`/talkgroups/${talkgroupId}/members/${memberId}`);
   return {
     ...{ isBusy, outcome, hasOthers },
     createTalkgroup: (name) =>
-      run(words.talkgroup.failed, async () => {
+      run(async () => {
         const { talkgroup } = await rest.post<{ talkgroup: { id: string } }>('/talkgroups', { name });
         await join(talkgroup.id, userId);
         return null;
-      }),
+      }, failedBy(words.talkgroup.failed)),
     add: (talkgroupId, person) =>
-      run(words.people.failed, async () => {
+      run(async () => {
         const answer = await rest.post<{ userId: string }>('/auth/register', person);
         await join(talkgroupId, answer.userId);
         hasOthers.value = true;
         return words.people.added(person.username);
-      }),
+      }, failedBy(words.people.failed)),
     async look(talkgroupId) {
       const path = `/talkgroups/${talkgroupId}/members?limit=2`;
       // RestError: the step is then open, and adding somebody says what is wrong.
@@ -45,23 +41,7 @@ export function createPeople(rest: Rest, userId: string): People {
       hasOthers.value = (answer?.members.length ?? 0) > 1;
     },
   };
-
-  async function run(
-    failed: (error: string) => string,
-    work: () => Promise<string | null>,
-  ): Promise<boolean> {
-    if (isBusy.peek()) return false;
-    isBusy.value = true;
-    outcome.value = null;
-    try {
-      const text = await work();
-      if (text !== null) outcome.value = { text, isError: false };
-      return true;
-    } catch (error) {
-      outcome.value = { text: failed((error as Error).message), isError: true }; // RestError
-      return false;
-    } finally {
-      isBusy.value = false;
-    }
-  }
 }
+
+/** RestError says what is wrong. */
+const failedBy = (say: (error: string) => string) => (error: unknown) => say((error as Error).message);

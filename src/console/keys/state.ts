@@ -1,6 +1,7 @@
 // Keeps what the page knows of keys: the key holder of this browser, and the other ones of the account.
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { ServerMessage } from '../../client/radio.js';
+import { createAttempt } from '../app/attempt.js';
 import type { Rest } from '../app/rest.js';
 import type { Changes, KeysView, Registration, Rejection } from '../worker/messages.js';
 import { keys as words } from './texts.js';
@@ -66,8 +67,9 @@ export function createKeys({ rest, isAdmin, register, accept, forget }: KeysOwne
   /** Of this browser, as the list or the registration says. */
   const isAccepted = signal(true);
   const isAsked = signal(false);
-  const outcome: Signal<{ text: string; isError: boolean } | null> = signal(null);
-  const isBusy = signal(false);
+  const { isBusy, outcome, run } = createAttempt();
+  const attempt = async (act: () => Promise<string | null>): Promise<void> =>
+    void (await run(act, (error) => reasonOf(error as Failure)));
   let opened = 0;
 
   const phase = computed((): Phase => {
@@ -155,20 +157,6 @@ export function createKeys({ rest, isAdmin, register, accept, forget }: KeysOwne
   /** RestError: the list stays as it was, and is read again with the next message or connection. */
   async function readQuietly(): Promise<void> {
     await read().catch(() => {});
-  }
-
-  async function attempt(act: () => Promise<string | null>): Promise<void> {
-    if (isBusy.peek()) return;
-    isBusy.value = true;
-    outcome.value = null;
-    try {
-      const text = await act();
-      if (text !== null) outcome.value = { text, isError: false };
-    } catch (error) {
-      outcome.value = { text: reasonOf(error as Failure), isError: true };
-    } finally {
-      isBusy.value = false;
-    }
   }
 }
 

@@ -1,8 +1,8 @@
 // Lists the last ten talks. A row is a place: its text changes, and it never moves.
 import { useSignal } from '@preact/signals';
-import { useRef } from 'preact/hooks';
 import { durationText } from '../app/ages.js';
 import type { Desk } from '../app/desk.js';
+import { useInside } from '../app/inside.js';
 import { timeText } from '../app/time-of-day.js';
 import { Icon } from '../icons/icon.js';
 import type { RecentBurst } from '../worker/messages.js';
@@ -12,23 +12,8 @@ import { goToTile } from './tile.js';
 export function LastTen({ desk: { recent } }: { desk: Desk }) {
   const rows = recent.rows.value;
   const waiting = recent.waiting.value;
-  const inside = useRef({ pointer: false, focus: false });
-  const keep = (what: Partial<typeof inside.current>) => {
-    Object.assign(inside.current, what);
-    recent.keep(inside.current.pointer || inside.current.focus);
-  };
   return (
-    <section
-      class="last-ten"
-      aria-label={words.lastTen}
-      data-region="last-ten"
-      onPointerEnter={() => keep({ pointer: true })}
-      onPointerLeave={() => keep({ pointer: false })}
-      onFocusIn={() => keep({ focus: true })}
-      onFocusOut={({ currentTarget, relatedTarget }) =>
-        keep({ focus: relatedTarget instanceof Node && currentTarget.contains(relatedTarget) })
-      }
-    >
+    <section class="last-ten" aria-label={words.lastTen} data-region="last-ten" {...useInside(recent.keep)}>
       <div class="head">
         <h2>
           <Icon name="history" />

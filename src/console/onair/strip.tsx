@@ -1,7 +1,8 @@
 // Shows who is on air in four slots of one size, on every tab. Not said by screen readers: it would disturb listening.
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect } from 'preact/hooks';
 import { ageText, clockText } from '../app/ages.js';
 import type { Desk } from '../app/desk.js';
+import { useInside } from '../app/inside.js';
 import { nowMs } from '../app/ticking.js';
 import { Icon } from '../icons/icon.js';
 import type { IconName } from '../icons/icons.js';
@@ -40,21 +41,14 @@ type PlaceProps = { index: number; desk: Desk };
 function Place({ index, desk }: PlaceProps) {
   const { onAir } = desk;
   const slot = onAir.slots.value[index] ?? null;
-  const inside = useRef({ pointer: false, focus: false });
-  const keep = (what: Partial<typeof inside.current>) => {
-    Object.assign(inside.current, what);
-    onAir.keep(index, inside.current.pointer || inside.current.focus);
-  };
+  const inside = useInside((isInside) => onAir.keep(index, isInside));
   // Without a connection the strip has no slots, and the pointer leaves none.
   useLayoutEffect(() => () => onAir.keep(index, false), [onAir, index]);
   return (
     <li
       class={`slot ${slot === null ? 'free' : lookOf(slot, isHeard(slot, desk))}`}
       aria-hidden={slot === null}
-      onPointerEnter={() => keep({ pointer: true })}
-      onPointerLeave={() => keep({ pointer: false })}
-      onFocusIn={() => keep({ focus: true })}
-      onFocusOut={() => keep({ focus: false })}
+      {...inside}
     >
       {slot !== null && <Content key={slot.key} slot={slot} desk={desk} />}
     </li>

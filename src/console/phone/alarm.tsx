@@ -1,4 +1,5 @@
 // Says above the last calls that an alarm is open, and opens the alarms.
+import { firstAlarm } from '../alarms/summary.js';
 import { clockText } from '../app/ages.js';
 import type { Desk } from '../app/desk.js';
 import { Phrase } from '../app/phrase.js';
@@ -8,14 +9,8 @@ import { Icon } from '../icons/icon.js';
 import { shell } from '../shell/texts.js';
 import { phone as words } from './texts.js';
 
-/** The oldest new one, else the oldest. */
-function firstOf({ alarms }: Desk) {
-  const open = alarms.open.value;
-  return open.find(({ state }) => state === 'raised') ?? open[0] ?? null;
-}
-
 export function AlarmBar({ desk }: { desk: Desk }) {
-  const first = firstOf(desk);
+  const first = firstAlarm(desk);
   if (first === null) return null;
   const { talkgroup_id, username, raised_at, state } = first;
   const talkgroup = desk.talkgroups.tile(talkgroup_id)?.view.value.name ?? talkgroup_id;
@@ -34,15 +29,4 @@ export function AlarmBar({ desk }: { desk: Desk }) {
       <span aria-hidden="true">{clockText(ageMs)}</span>
     </button>
   );
-}
-
-/** For screen readers, without the age. */
-export function AlarmWords({ desk }: { desk: Desk }) {
-  const first = firstOf(desk);
-  if (first === null) return null;
-  const open = desk.alarms.open.value;
-  const fresh = open.filter(({ state }) => state === 'raised').length;
-  const { bar } = shell;
-  const counts = [bar.alarms(open.length), ...(fresh > 0 ? [bar.fresh(fresh)] : [])].join(', ');
-  return <Phrase say={(name = '') => `${counts}: ${name}`} names={[first.username]} />;
 }

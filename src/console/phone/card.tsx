@@ -1,14 +1,12 @@
 // Shows who talks, or who talked last. Without a connection it says since when nothing is heard.
 import { ageText, clockText } from '../app/ages.js';
-import { connectionText } from '../app/connection.js';
 import type { Desk } from '../app/desk.js';
 import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
-import { timeText } from '../app/time-of-day.js';
 import { Icon } from '../icons/icon.js';
 import { onAir } from '../onair/texts.js';
-import { shell } from '../shell/texts.js';
+import { isLost, lostWords, Reconnect } from '../shell/lost.js';
 import { TalkerLock } from '../talkgroups/lock.js';
 import { talkgroupLock } from '../talkgroups/lock-words.js';
 import type { Tile } from '../talkgroups/state.js';
@@ -16,16 +14,15 @@ import type { Phone } from './state.js';
 import type { Heard } from './talkers.js';
 import { phone as words } from './texts.js';
 
-const { talkgroups, connection } = texts;
+const { talkgroups } = texts;
 
 export function Card({ desk, phone }: { desk: Desk; phone: Phone }) {
-  const { state, close } = desk.connection.value;
-  const isLost = state !== 'open' && !(state === 'connecting' && close === null);
-  const heard = isLost ? null : phone.heard.value;
-  const look = isLost ? 'lost' : heard === null ? '' : 'talking';
+  const lost = isLost(desk.connection.value);
+  const heard = lost ? null : phone.heard.value;
+  const look = lost ? 'lost' : heard === null ? '' : 'talking';
   return (
     <section class={`phone-card ${look}`} aria-label={onAir.label} data-region="strip">
-      {isLost ? (
+      {lost ? (
         <Lost desk={desk} />
       ) : heard === null ? (
         <Quiet tile={phone.ring.current.value} desk={desk} />
@@ -100,22 +97,12 @@ function Quiet({ tile, desk }: { tile: Tile | null; desk: Desk }) {
 }
 
 function Lost({ desk }: { desk: Desk }) {
-  const view = desk.connection.value;
-  const isCounting = view.state === 'waiting';
-  const { lostAtMs } = desk;
+  const { since, why } = lostWords(desk);
   return (
     <>
-      <strong>
-        {lostAtMs.value === null
-          ? shell.neverConnected
-          : shell.hearNothing(timeText(new Date(lostAtMs.value)))}
-      </strong>
-      <p aria-hidden="true">{connectionText(view, isCounting ? nowMs.value : 0).text}</p>
-      {isCounting && (
-        <button type="button" onClick={() => desk.link.send({ kind: 'reconnect' })}>
-          {connection.reconnect}
-        </button>
-      )}
+      <strong>{since}</strong>
+      <p aria-hidden="true">{why}</p>
+      <Reconnect desk={desk} />
     </>
   );
 }

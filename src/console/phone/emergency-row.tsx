@@ -1,5 +1,6 @@
 // Below the key: the emergency button with its ring, where the talkgroup is among the others, and how to take an alarm back.
 import type { Desk } from '../app/desk.js';
+import { insideEvents } from '../app/inside.js';
 import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
 import { Icon } from '../icons/icon.js';
@@ -19,14 +20,7 @@ export function EmergencyRow({ desk, phone }: RowProps) {
   const tile = desk.talkgroups.tiles.value.find(({ id }) => id === target.id.value);
   return (
     <footer class="phone-row" data-region="emergency">
-      <section
-        class="emergency-place"
-        aria-label={alarms.emergency}
-        onPointerEnter={() => target.hold('pointer', true)}
-        onPointerLeave={() => target.hold('pointer', false)}
-        onFocusIn={() => target.hold('focus', true)}
-        onFocusOut={() => target.hold('focus', false)}
-      >
+      <section class="emergency-place" aria-label={alarms.emergency} {...insideEvents(target.hold)}>
         {tile === undefined ? (
           <button type="button" class="phone-emergency" aria-label={alarms.choose} disabled>
             <Face isHeld={false} />

@@ -6,6 +6,7 @@ import { show } from '../app/places.js';
 import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
 import { Icon } from '../icons/icon.js';
+import { MuteButton } from '../talkgroups/mute.js';
 import type { Tile } from '../talkgroups/state.js';
 import type { Phone } from './state.js';
 import { phone as own } from './texts.js';
@@ -35,7 +36,6 @@ export function Groups({ desk, phone }: GroupsProps) {
 
 function Group({ tile, desk, phone: { ring } }: GroupsProps & { tile: Tile }) {
   const { name, talkers } = tile.view.value;
-  const isMuted = tile.isMuted.value;
   const isAlarm = desk.alarms.open.value.some(({ talkgroup_id }) => talkgroup_id === tile.id);
   return (
     <li>
@@ -59,14 +59,7 @@ function Group({ tile, desk, phone: { ring } }: GroupsProps & { tile: Tile }) {
           </span>
           <span class="line name">{talkers.length > 0 ? <Talker tile={tile} /> : <Last tile={tile} />}</span>
         </div>
-        <button
-          type="button"
-          aria-label={words.mute(name)}
-          aria-pressed={isMuted}
-          onClick={() => desk.talkgroups.mute(tile, !isMuted)}
-        >
-          <Icon name={isMuted ? 'volume-x' : 'volume-2'} />
-        </button>
+        <MuteButton tile={tile} desk={desk} />
       </div>
     </li>
   );

@@ -10,7 +10,8 @@ import { nowMs } from '../app/ticking.js';
 import { Icon } from '../icons/icon.js';
 import { keys } from '../keys/texts.js';
 import { Menu, type MenuItem } from '../menu/menu.js';
-import { talkgroupLock } from '../talkgroups/lock-words.js';
+import { mayChooseEncryption, talkgroupLock } from '../talkgroups/lock-words.js';
+import { MuteButton } from '../talkgroups/mute.js';
 import type { Tile } from '../talkgroups/state.js';
 import type { Phone } from './state.js';
 import { phone as words } from './texts.js';
@@ -30,7 +31,7 @@ export function Head({ desk, phone, hasCard }: HeadProps) {
         {tile !== null && <Choice phone={phone} tile={tile} />}
         <Facts desk={desk} phone={phone} hasCard={hasCard} />
       </div>
-      {tile !== null && <Mute desk={desk} tile={tile} />}
+      {tile !== null && <MuteButton desk={desk} tile={tile} />}
       <More desk={desk} tile={tile} />
       <p role="status" aria-label={texts.connection.label} class="visually-hidden">
         {connectionText(desk.connection.value, Number.POSITIVE_INFINITY).text}
@@ -107,20 +108,6 @@ function Lock({ desk, tile }: { desk: Desk; tile: Tile }) {
   );
 }
 
-function Mute({ desk, tile }: { desk: Desk; tile: Tile }) {
-  const isMuted = tile.isMuted.value;
-  return (
-    <button
-      type="button"
-      aria-label={talkgroups.mute(tile.view.value.name)}
-      aria-pressed={isMuted}
-      onClick={() => desk.talkgroups.mute(tile, !isMuted)}
-    >
-      <Icon name={isMuted ? 'volume-x' : 'volume-2'} />
-    </button>
-  );
-}
-
 function More({ desk, tile }: { desk: Desk; tile: Tile | null }) {
   const { username, role } = desk.account;
   const items: MenuItem[] = [
@@ -155,8 +142,7 @@ function itemsOf(desk: Desk, tile: Tile): MenuItem[] {
   };
   return [
     members,
-    // In `off` only to switch it off: what the user wanted to encrypt is not sent in the clear without a word.
-    ...(encryption === 'allowed' || (encryption === 'off' && isOn) ? [encrypt] : []),
+    ...(mayChooseEncryption(encryption, isOn) ? [encrypt] : []),
     ...(text?.mustConfirm ? [confirm] : []),
   ];
 }

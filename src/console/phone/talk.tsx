@@ -1,11 +1,12 @@
 // The first view of the phone: who talks, what the console needs, and the large key, which has one place in all states.
+import { AlarmWords } from '../alarms/summary.js';
 import type { Desk } from '../app/desk.js';
 import { texts } from '../app/texts.js';
 import { timeText } from '../app/time-of-day.js';
 import { NoticeLine } from '../shell/dock.js';
 import { type Notice, noticeOf } from '../shell/notice.js';
 import { Said } from '../talk/dock.js';
-import { AlarmBar, AlarmWords } from './alarm.js';
+import { AlarmBar } from './alarm.js';
 import { Calls } from './calls.js';
 import { Card } from './card.js';
 import { PhoneKey } from './key.js';

@@ -1,13 +1,13 @@
 // The layout for phones: one talkgroup with a large key, and below it the views. Nothing moves when something is said.
 import type { TargetedPointerEvent } from 'preact';
 import { useRef } from 'preact/hooks';
+import { AlarmWords } from '../alarms/summary.js';
 import { AlarmList } from '../alarms/view.js';
 import { desk as currentDesk, type Desk } from '../app/desk.js';
 import { Lazy } from '../app/lazy.js';
 import { hash } from '../app/places.js';
 import { texts } from '../app/texts.js';
 import { loadFirstRun, settingsPage, tabs } from '../shell/tabs.js';
-import { AlarmWords } from './alarm.js';
 import { EmergencyRow } from './emergency-row.js';
 import { Groups } from './groups.js';
 import { Head } from './head.js';

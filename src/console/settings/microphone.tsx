@@ -1,8 +1,9 @@
 // Chooses the microphone, and shows and plays what it hears.
-import { type Signal, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Desk } from '../app/desk.js';
 import { texts } from '../app/texts.js';
+import { useDevices } from '../sound/devices.js';
 import { Meter } from '../sound/meter.js';
 import { listMicrophones } from '../sound/microphones.js';
 import type { MicrophoneState } from '../talk/microphone.js';
@@ -11,11 +12,10 @@ import { settings as words } from './texts.js';
 const BARS = 18;
 
 type Props = { desk: Desk };
-type Device = { id: string; label: string };
 
 export function MicrophoneChoice({ desk: { microphone, settings } }: Props) {
   const { microphoneId } = settings.settings.value;
-  const devices = useDevices(microphone.state.value === 'open');
+  const devices = useDevices(listMicrophones, microphone.state.value === 'open');
   const isListed = microphoneId === '' || devices.value.some(({ id }) => id === microphoneId);
   return (
     <label class="field">
@@ -37,24 +37,6 @@ export function MicrophoneChoice({ desk: { microphone, settings } }: Props) {
       </select>
     </label>
   );
-}
-
-/** Read anew when a device comes or goes, and when the microphone is open, because only then they have names. */
-function useDevices(isOpen: boolean): Signal<readonly Device[]> {
-  const devices = useSignal<readonly Device[]>([]);
-  useEffect(() => {
-    const read = () =>
-      void listMicrophones().then(
-        (found) => {
-          devices.value = found;
-        },
-        () => {}, // NotAllowedError: the browser lists none without a permission
-      );
-    read();
-    navigator.mediaDevices?.addEventListener('devicechange', read);
-    return () => navigator.mediaDevices?.removeEventListener('devicechange', read);
-  }, [isOpen, devices]);
-  return devices;
 }
 
 export function LevelMeter({ desk: { microphone } }: Props) {

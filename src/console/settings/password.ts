@@ -1,36 +1,22 @@
 // Changes the password of the account, and says in words why it was not changed.
-import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { type Attempt, createAttempt } from '../app/attempt.js';
 import { type Rest, RestError } from '../app/rest.js';
 import { settings as words } from './texts.js';
 
-export type PasswordChange = {
-  readonly isBusy: ReadonlySignal<boolean>;
-  readonly outcome: ReadonlySignal<{ text: string; isError: boolean } | null>;
-  /** Resolves with true when the password is changed. A second press while the first one runs sends nothing. */
+export type PasswordChange = Pick<Attempt, 'isBusy' | 'outcome'> & {
+  /** Resolves with true when the password is changed. */
   submit(passwords: { oldPassword: string; newPassword: string }): Promise<boolean>;
 };
 
 export function createPasswordChange(rest: Pick<Rest, 'post'>): PasswordChange {
-  const isBusy = signal(false);
-  const outcome: Signal<{ text: string; isError: boolean } | null> = signal(null);
+  const { isBusy, outcome, run } = createAttempt();
   return {
-    isBusy,
-    outcome,
-    async submit(passwords) {
-      if (isBusy.peek()) return false;
-      isBusy.value = true;
-      outcome.value = null;
-      try {
+    ...{ isBusy, outcome },
+    submit: (passwords) =>
+      run(async () => {
         await rest.post('/auth/changepassword', passwords);
-        outcome.value = { text: words.passwordChanged, isError: false };
-        return true;
-      } catch (error) {
-        outcome.value = { text: failureText(error), isError: true };
-        return false;
-      } finally {
-        isBusy.value = false;
-      }
-    },
+        return words.passwordChanged;
+      }, failureText),
   };
 }
 

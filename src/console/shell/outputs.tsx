@@ -1,18 +1,15 @@
 // Shows where talkgroups are heard, when that is not one place for all.
-import { type Signal, useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { desk as currentDesk } from '../app/desk.js';
 import { Icon } from '../icons/icon.js';
+import { type Device, useDevices } from '../sound/devices.js';
 import { listOutputs } from '../sound/outputs.js';
 import { shell } from './texts.js';
 
 const { outputs: words } = shell;
 
-type Found = readonly { id: string; label: string }[];
-
 export default function Outputs() {
   const desk = currentDesk.value;
-  const outputs = useOutputs();
+  const outputs = useDevices(listOutputs);
   if (desk === null) return null;
   const { listening, selectedOutput, unselectedOutput } = desk.settings.settings.value;
   const where = (side: string, id: string) => (listening === 'sides' ? side : labelOf(outputs.value, id));
@@ -30,19 +27,5 @@ export default function Outputs() {
   );
 }
 
-function useOutputs(): Signal<Found> {
-  const outputs = useSignal<Found>([]);
-  useEffect(() => {
-    const read = () =>
-      void listOutputs().then((found) => {
-        outputs.value = found;
-      });
-    read();
-    navigator.mediaDevices?.addEventListener('devicechange', read);
-    return () => navigator.mediaDevices?.removeEventListener('devicechange', read);
-  }, [outputs]);
-  return outputs;
-}
-
-const labelOf = (outputs: Found, id: string) =>
+const labelOf = (outputs: readonly Device[], id: string) =>
   outputs.find((one) => one.id === id)?.label || words.byDefault; // a label is empty before the microphone was allowed

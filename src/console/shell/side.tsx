@@ -1,9 +1,9 @@
 // The column at the right of the view. In a narrow window it is a sheet, which a bar above the view opens.
 import { useSignal } from '@preact/signals';
+import { AlarmWords, firstAlarm } from '../alarms/summary.js';
 import { AlarmList } from '../alarms/view.js';
 import { clockText } from '../app/ages.js';
 import type { Desk } from '../app/desk.js';
-import { Phrase } from '../app/phrase.js';
 import { nowMs } from '../app/ticking.js';
 import { Icon } from '../icons/icon.js';
 import { LastTen } from '../onair/last-ten.js';
@@ -39,26 +39,15 @@ export function Side({ desk }: { desk: Desk }) {
 
 /** Always there in a narrow window, so that an alarm moves nothing. The column is hidden then, so it speaks for it. */
 function SideBar({ desk, isOpen, onPress }: { desk: Desk; isOpen: boolean; onPress(): void }) {
-  const open = desk.alarms.open.value;
-  const fresh = open.filter(({ state }) => state === 'raised');
-  const [first] = fresh.length > 0 ? fresh : open;
-  const serverMs = open.length === 0 ? 0 : nowMs.value + desk.connection.value.clockOffsetMs;
-  const counts = [words.alarms(open.length), ...(fresh.length > 0 ? [words.fresh(fresh.length)] : [])].join(
-    ', ',
-  );
+  const first = firstAlarm(desk);
+  const serverMs = first === null ? 0 : nowMs.value + desk.connection.value.clockOffsetMs;
   return (
-    <div class={`side-bar ${fresh.length > 0 ? 'new' : ''}`}>
+    <div class={`side-bar ${first?.state === 'raised' ? 'new' : ''}`}>
       <Icon name="triangle-alert" />
       <p class="line name" role="alert">
-        {first === undefined ? (
-          words.none
-        ) : (
-          <Phrase say={(name = '') => `${counts}: ${name}`} names={[first.username]} />
-        )}
+        {first === null ? words.none : <AlarmWords desk={desk} />}
       </p>
-      {first !== undefined && (
-        <span aria-hidden="true">{clockText(serverMs - Date.parse(first.raised_at))}</span>
-      )}
+      {first !== null && <span aria-hidden="true">{clockText(serverMs - Date.parse(first.raised_at))}</span>}
       <button
         type="button"
         aria-expanded={isOpen}

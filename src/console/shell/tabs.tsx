@@ -20,11 +20,11 @@ export type Tab = {
 export const settingsPage = {
   name: texts.account.settings,
   hash: 'settings',
-  load: async () => (await import('../settings/pages.js')).pageOf('settings'),
+  load: () => withStylesheet('settings/pages.css', import('../settings/view.js')),
 } as const;
 
 /** In the place of the first tab until its steps are done. */
-export const loadFirstRun = async () => (await import('../settings/pages.js')).pageOf('first-run');
+export const loadFirstRun = () => withStylesheet('settings/pages.css', import('../first-run/view.js'));
 
 /** In the order of the tab bar. */
 export const tabs: readonly [Tab, ...Tab[]] = [

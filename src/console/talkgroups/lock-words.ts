@@ -42,6 +42,10 @@ export function talkgroupLock(
   return hasKeys ? { ...safe, text: words.chosen } : { ...alarm, text: words.chosenWithout, hasNoKey: true };
 }
 
+/** In `off` only to switch it off: what the user wanted to encrypt is not sent in the clear without a word. */
+export const mayChooseEncryption = (encryption: Lockable['encryption'], isEncrypting: boolean): boolean =>
+  encryption === 'allowed' || (encryption === 'off' && isEncrypting);
+
 /** Of a talker. Empty: there is nothing to say. */
 export function talkerLock(
   { lock, unopened }: Pick<TalkerView, 'lock' | 'unopened'>,

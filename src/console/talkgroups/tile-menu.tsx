@@ -4,7 +4,7 @@ import { desk as currentDesk, type Desk } from '../app/desk.js';
 import { texts } from '../app/texts.js';
 import { Icon } from '../icons/icon.js';
 import { keys } from '../keys/texts.js';
-import { talkerLock, talkgroupLock } from './lock-words.js';
+import { mayChooseEncryption, talkerLock, talkgroupLock } from './lock-words.js';
 import type { Tile } from './state.js';
 import { tiles as own } from './texts.js';
 
@@ -171,8 +171,7 @@ function Favourite({ tile: { id, view }, desk: { grid } }: Props) {
 function EncryptButton({ tile, desk }: Props) {
   const { encryption, name } = tile.view.value;
   const isOn = tile.isEncrypting.value;
-  // In `off` only to switch it off: what the user wanted to encrypt is not sent in the clear without a word.
-  if (encryption !== 'allowed' && !(encryption === 'off' && isOn)) return null;
+  if (!mayChooseEncryption(encryption, isOn)) return null;
   return (
     <button
       type="button"

@@ -7,6 +7,7 @@ import { TalkKey } from '../talk/key.js';
 import { Facts } from './facts.js';
 import { Lock } from './lock.js';
 import { talkerLock, talkgroupLock } from './lock-words.js';
+import { MuteButton } from './mute.js';
 import type { Tile } from './state.js';
 import { tiles as own } from './texts.js';
 
@@ -53,17 +54,7 @@ export function TileView({ tile, desk }: Props) {
             <bdi>{name}</bdi>
           </h3>
           {lock !== null && <Lock lock={lock} />}
-          <button
-            type="button"
-            class="mute"
-            aria-label={words.mute(name)}
-            title={words.short.mute}
-            aria-pressed={tile.isMuted.value}
-            tabIndex={tabIndex}
-            onClick={() => desk.talkgroups.mute(tile, !tile.isMuted.value)}
-          >
-            <Icon name={tile.isMuted.value ? 'volume-x' : 'volume-2'} />
-          </button>
+          <MuteButton {...{ tile, desk, tabIndex }} class="mute" title={words.short.mute} />
           <button
             type="button"
             id={`more-${id}`}

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { type Desk, desk } from '../app/desk.js';
+import { insideEvents } from '../app/inside.js';
 import { Lazy } from '../app/lazy.js';
 import { account } from '../app/session.js';
 import { texts } from '../app/texts.js';
@@ -55,16 +56,11 @@ function Grid({ desk }: { desk: Desk }) {
       <section
         aria-labelledby="talkgroups"
         class={large ? 'grid large' : 'grid'}
-        onPointerEnter={() => grid.order.hold('pointer', true)}
-        onPointerLeave={() => grid.order.hold('pointer', false)}
+        {...insideEvents(grid.order.hold)}
         onFocusIn={({ target }) => {
           grid.order.hold('focus', true);
           const id = talkgroupOf(target);
           if (id !== null) grid.enter(id);
-        }}
-        onFocusOut={({ currentTarget, relatedTarget }) => {
-          if (!(relatedTarget instanceof Node && currentTarget.contains(relatedTarget)))
-            grid.order.hold('focus', false);
         }}
         onKeyDown={(event) => move(event, list.current)}
       >
