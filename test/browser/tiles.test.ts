@@ -99,13 +99,13 @@ t.test('a talker whom the user does not hear, or who is not encrypted, has a wor
     talkers: [talkerView('ann'), talkerView('bob', { session: 8, lock: 'cannot_open', unopened: 'no_key' })],
   });
   await tile('Group 0').getByText('bob is talking').waitFor();
-  t.ok(await tile('Group 0').getByText('not heard', { exact: true }).isVisible());
+  await tile('Group 0').getByText('not heard', { exact: true }).waitFor();
   await tile('Group 0').getByRole('alert').filter({ hasText: 'The key has not come.' }).waitFor();
   await (await menu('Group 0')).getByText('bob: not heard. The key has not come.').waitFor();
   t.strictSame(await violationsOn(page), []);
   await page.keyboard.press('Escape');
   await radio.changed(1, { isLockExpected: true, talkers: [talkerView('carl', { lock: 'clear' })] });
-  t.ok(await tile('Group 1').getByText('CLEAR', { exact: true }).isVisible());
+  await tile('Group 1').getByText('CLEAR', { exact: true }).waitFor();
   await radio.changed(1, { talkers: [], encryption: 'required', mayHaveKeys: false });
   await tile('Group 1').getByText('No key', { exact: true }).waitFor();
 });

@@ -2,7 +2,7 @@
 import { degreePx } from './scale.js';
 
 /** Minutes of arc. */
-const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600] as const;
+const STEPS = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 1200, 1800, 2700, 5400] as const;
 /** Lines are at least this far apart (px), so that coordinates have room. */
 const APART_PX = 90;
 /** Latitude where a Mercator map ends. */
@@ -16,10 +16,10 @@ export interface Bounds {
   readonly north: number;
 }
 
-/** Minutes of arc between two lines, from 1 to 600. */
+/** Minutes of arc between two lines, from 1 to 5,400. */
 export function stepOf(zoom: number): number {
   const minutePx = degreePx(zoom) / 60;
-  return STEPS.find((step) => step * minutePx >= APART_PX) ?? 600;
+  return STEPS.find((step) => step * minutePx >= APART_PX) ?? 5400;
 }
 
 export interface Graticule {
