@@ -38,12 +38,12 @@ export { type HolderDatabase, openHolderDatabase } from './encryption/holder-dat
 export type { KeyStore, Memory, MissingEpoch } from './encryption/key-store.js';
 export type { Keyring, KeyringOptions } from './encryption/keyring.js';
 export type { LockKind, UnopenedReason } from './encryption/opening.js';
-export { createRest, type Rest, RestError } from './encryption/rest.js';
 export type { HeardEnd, HeardFrame, Talkgroup } from './hearing/channel.js';
 export type { Lag, Missed, Presence } from './hearing/hearing.js';
 export type { SubscribeOptions } from './hearing/subscriptions.js';
 export { createRadio } from './radio/creating.js';
 export type { Radio, RadioEvents, RadioOptions } from './radio/described.js';
+export { createRest, type Rest, RestError } from './rest.js';
 export type { SendOptions, Talk, TalkOptions, TalkOutcome, TalkState } from './talking/talk.js';
 export type { Positions, Watched, WatchOptions } from './watching/watching.js';
 

@@ -5,7 +5,7 @@ import * as hpke from 'hpke';
 import t, { type Test } from 'tap';
 import { createPasswords } from '../../src/auth/passwords.js';
 import { acceptHolder } from '../../src/client/encryption/holder.js';
-import { type Rest, RestError } from '../../src/client/encryption/rest.js';
+import { type Rest, RestError } from '../../src/client/rest.js';
 import { createDueRotations } from '../../src/keys/due-rotations.js';
 import {
   ENVELOPE_INFO,
@@ -74,13 +74,15 @@ async function holderOf(caller: AccountCaller, name = 'phone') {
 }
 
 /** The REST client of the library over this caller. */
-const restOf =
-  (caller: AccountCaller): Rest =>
-  async (method, path, sent) => {
-    const { status, body } = await (method === 'GET' ? caller.get(path) : caller.post(path, sent));
-    if (status !== 200) throw new RestError(status, (body as { error: string }).error);
-    return body as Record<string, unknown>;
-  };
+const restOf = (caller: AccountCaller): Pick<Rest, 'get' | 'post'> => ({
+  get: async <T>(path: string) => bodyOf<T>(await caller.get(path)),
+  post: async <T>(path: string, sent?: unknown) => bodyOf<T>(await caller.post(path, sent)),
+});
+
+function bodyOf<T>({ status, body }: { status: number; body: unknown }): T {
+  if (status !== 200) throw new RestError(status, (body as { error: string }).error);
+  return body as T;
+}
 
 const counterOf = async (s: Service, id: string) =>
   ((await s.admin.get(`/keys/rotation?talkgroup_id=${id}`)).body as { rotation_counter: number })

@@ -204,7 +204,7 @@ t.test('encrypted speech over the real wire', async (t) => {
       t.equal(c.heard.length, heardUntilThen, 'the removed one is sent nothing');
       t.equal(c.keys.keyring.secretFor(group.id, group.counter + 1), null);
       const query = `talkgroup_id=${group.id}&holder_id=${c.keys.holderId}`;
-      await t.rejects(c.keys.rest('GET', `/keys/epochs?${query}`), { name: 'RestError', status: 404 });
+      await t.rejects(c.keys.rest.get(`/keys/epochs?${query}`), { name: 'RestError', status: 404 });
       const [old, next] = [b.talkers[0], b.talkers.at(-1)];
       if (!old?.crypto || !next?.crypto) throw new Error('both bursts have crypto');
       const inputs = { talkgroupId: group.id, userId: ann.id, counter: group.counter };
@@ -330,7 +330,7 @@ t.test('encrypted speech over the real wire', async (t) => {
     t.strictSame(counts, [0, 0, 1, 1], 'both users of the device lost theirs');
     t.equal(await counterOf(s, group.id), group.counter + 1);
     await t.rejects(
-      l.keys.rest('GET', `/keys/epochs?talkgroup_id=${group.id}&holder_id=${l.keys.holderId}`),
+      l.keys.rest.get(`/keys/epochs?talkgroup_id=${group.id}&holder_id=${l.keys.holderId}`),
       RestError,
     );
     await Promise.all([e, f].map(({ keys }) => keys.has(group.id, group.counter + 1)));

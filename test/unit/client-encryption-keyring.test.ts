@@ -12,7 +12,7 @@ import {
 } from '../../src/client/encryption/holder.js';
 import { keepHolderId, openHolderFile, openMemoryFile } from '../../src/client/encryption/holder-file.js';
 import { createKeyringWith } from '../../src/client/encryption/keyring.js';
-import { createRest, type Rest, RestError } from '../../src/client/encryption/rest.js';
+import { createRest, RestError } from '../../src/client/rest.js';
 import { ENVELOPE_INFO, envelopeAad, toBase64url } from '../../src/protocol/encryption.js';
 import { nodePrimitives } from '../../src/protocol/node-primitives.js';
 import { secretOf } from '../helpers/client/encryption.js';
@@ -39,7 +39,7 @@ async function setUp({ newest = 9, oldest = 0 } = {}) {
   const failures: RestError[] = [];
   const told: string[] = [];
   let failure: RestError | null = null;
-  const rest: Rest = async (_, path) => {
+  const get = async <T>(path: string) => {
     asked.push(path);
     if (failure) throw failure;
     const from = Math.min(newest, Number(new URL(path, 'http://x').searchParams.get('from')));
@@ -53,10 +53,10 @@ async function setUp({ newest = 9, oldest = 0 } = {}) {
       rotation_counter: newest,
       epochs: await Promise.all(epochs),
       next: null,
-    };
+    } as T;
   };
   const keyring = createKeyringWith(nodePrimitives, {
-    ...{ rest, holder, clock, random: () => 0.5 },
+    ...{ rest: { get }, holder, clock, random: () => 0.5 },
     onFailure: (_, error) => failures.push(error),
   });
   keyring.onChange((talkgroupId) => told.push(talkgroupId));
@@ -113,7 +113,7 @@ t.test(
   'the keyring waits as long as Retry-After says, and 30 s after a rejection unless told to retry',
   async (t) => {
     const { keyring, clock, asked, failures, fails } = await setUp();
-    fails(new RestError(429, 'slow down', 2_000));
+    fails(new RestError(429, 'slow down', 2));
     keyring.want(TALKGROUP, 9);
     await comesTrue('settled', () => failures.length === 1);
     clock.pass(1_999);
@@ -199,7 +199,7 @@ t.test('what the service answers is read with care', async (t) => {
     const failures: RestError[] = [];
     const clock = manualClock();
     const keyring = createKeyringWith(nodePrimitives, {
-      ...{ holder, clock, rest: async () => ({ epochs }) },
+      ...{ holder, clock, rest: { get: async <T>() => ({ epochs }) as T } },
       onFailure: (_, error) => failures.push(error),
     });
     keyring.want(TALKGROUP, 9);
@@ -225,16 +225,30 @@ t.test('a request has the token, and its rejection the status, the text and Retr
   const { publicKey } = await newHolder();
   const registered = await registerHolder(rest, { publicKey, password: 'p', name: 'phone' });
   t.same(registered, { holderId: idOf('holder'), fingerprint: '1 2', accepted: true });
-  await t.rejects(rest('GET', '/keys/epochs?x=1'), {
+  await t.rejects(rest.get('/keys/epochs?x=1'), {
     status: 429,
     message: 'slow down',
-    retryAfterMs: 3_000,
+    retryAfterS: 3,
   });
   const body = JSON.stringify({ password: 'p', public_key: toBase64url(publicKey), name: 'phone' });
   t.same(calls, [
     ['https://radio.example/keys/holders', 'POST', 'Bearer x', body],
     ['https://radio.example/keys/epochs?x=1', 'GET', 'Bearer x', undefined],
   ]);
+});
+
+t.test('an answer that does not come, or is the page of a proxy, is no answer', async (t) => {
+  const page = { ok: true, status: 200, headers: new Headers(), json: async () => JSON.parse('<html>') };
+  const failures: RestError[] = [];
+  for (const fetch of [async () => page, () => Promise.reject(new TypeError('no route'))]) {
+    const rest = createRest({ token: 'x', fetch, onRejected: (error) => failures.push(error) });
+    await t.rejects(rest.get('/x'), { status: 0, message: 'no answer from the service', retryAfterS: null });
+  }
+  t.equal(failures.length, 2);
+  t.match(failures[1]?.cause, { message: 'no route' });
+  const broken = { ...page, ok: false, status: 502 };
+  const rest = createRest({ token: 'x', fetch: async () => broken });
+  await t.rejects(rest.get('/x'), { status: 502, message: 'the service answered 502' });
 });
 
 t.test('a holder in a file is the same after a restart, and only its owner can read it', async (t) => {

@@ -1,5 +1,6 @@
 // Administration of the console without a page: what it sends, how lists keep their rows, and what it says of errors.
 import t from 'tap';
+import { type Rest, RestError } from '../../src/client/rest.js';
 import { createAction } from '../../src/console/admin/action.js';
 import { createDevices } from '../../src/console/admin/devices.js';
 import { wordsOf } from '../../src/console/admin/failure.js';
@@ -10,7 +11,6 @@ import { createTable } from '../../src/console/admin/table.js';
 import { createTalkgroups } from '../../src/console/admin/talkgroups.js';
 import { texts } from '../../src/console/admin/texts.js';
 import { createUsers } from '../../src/console/admin/users.js';
-import { type Rest, RestError } from '../../src/console/app/rest.js';
 
 type Answer = (method: string, path: string, body: unknown) => unknown;
 

@@ -2,7 +2,7 @@
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import type { HolderDatabase } from '../../src/client/radio.js';
-import type { Rest } from '../../src/console/app/rest.js';
+import type { Rest } from '../../src/client/rest.js';
 import { browserName, createKeys, type ListedHolder } from '../../src/console/keys/state.js';
 import { keys as words } from '../../src/console/keys/texts.js';
 import { createChoices } from '../../src/console/settings/choices.js';
@@ -271,7 +271,7 @@ async function workerKeys({ registered = null as string | null, isBroken = false
   } as unknown as KeyringParts; // what the console calls of them
   let changed = 0;
   const keys = await openDeskKeys({
-    ...{ userId: 'u1', rest: async () => ({}) },
+    ...{ userId: 'u1', rest: {} as Rest },
     openDatabase: async () => {
       if (isBroken) throw new Error('a private window');
       return database;

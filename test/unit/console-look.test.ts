@@ -2,8 +2,8 @@
 import { readFile } from 'node:fs/promises';
 import { signal } from '@preact/signals';
 import t from 'tap';
+import { RestError } from '../../src/client/rest.js';
 import { createAway } from '../../src/console/app/away.js';
-import { RestError } from '../../src/console/app/rest.js';
 import { createFirstRun, openStep } from '../../src/console/first-run/state.js';
 import { createPasswordChange } from '../../src/console/settings/password.js';
 import { createLook } from '../../src/console/settings/theme.js';

@@ -1,10 +1,10 @@
 // The states of the console without a page: talkgroups, settings, members, login, connection, requests to the worker.
 import t from 'tap';
 import type { ServerMessage } from '../../src/client/radio.js';
+import { type Rest, RestError } from '../../src/client/rest.js';
 import { ageText, clockText } from '../../src/console/app/ages.js';
 import { connectionText } from '../../src/console/app/connection.js';
 import { createLink, type LinkError } from '../../src/console/app/link.js';
-import { type Rest, RestError } from '../../src/console/app/rest.js';
 import { readClaims } from '../../src/console/app/token.js';
 import { createLogin } from '../../src/console/login/state.js';
 import { createMemberAdmin } from '../../src/console/members/admin-state.js';

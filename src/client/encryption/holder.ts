@@ -11,7 +11,7 @@ import {
   SECRET_BYTES,
   toBase64url,
 } from '../../protocol/encryption.js';
-import { type Rest, RestError } from './rest.js';
+import { type Rest, RestError } from '../rest.js';
 
 /** The key pair of one installation. The private key opens envelopes, and is used for nothing else. */
 export type HolderKey = {
@@ -47,11 +47,11 @@ export async function createHolderKey({ extractable = false } = {}): Promise<Hol
  * until an accepted holder or an administrator accepts the fingerprint. Rejects with RestError.
  */
 export async function registerHolder(
-  rest: Rest,
+  rest: Pick<Rest, 'post'>,
   { publicKey, password, name }: { publicKey: Uint8Array; password: string; name: string },
 ): Promise<Registered> {
   const body = { password, public_key: toBase64url(publicKey), name };
-  const answer = await rest('POST', '/keys/holders', body);
+  const answer = await rest.post<Record<string, unknown>>('/keys/holders', body);
   const { holder_id, fingerprint, accepted } = answer;
   if (typeof holder_id !== 'string' || typeof fingerprint !== 'string') {
     throw new RestError(0, 'the answer of POST /keys/holders has no holder_id');
@@ -65,17 +65,17 @@ export async function registerHolder(
  * `holderId`.
  */
 export async function acceptHolder(
-  rest: Rest,
+  rest: Pick<Rest, 'get' | 'post'>,
   holder: Holder,
   { holderId, password }: { holderId: string; password: string },
 ): Promise<void> {
   const path = `/keys/holders/${encodeURIComponent(holderId)}`;
-  const challenge = await rest('GET', `${path}/challenge?holder_id=${holder.holderId}`);
+  const challenge = await rest.get<Record<string, unknown>>(`${path}/challenge?holder_id=${holder.holderId}`);
   const [enc, sealed] = [challenge.enc, challenge.sealed].map((text) => fromBase64url(String(text)));
   const aad = () => acceptanceAad({ by: holder.holderId, holder: holderId });
   const proof = enc && sealed && (await opened(holder, { enc, sealed, info: ACCEPTANCE_INFO, aad }));
   if (!proof) throw new RestError(0, 'the challenge is not for this key holder');
-  await rest('POST', `${path}/accept`, { holder_id: holder.holderId, password, proof: toBase64url(proof) });
+  await rest.post(`${path}/accept`, { holder_id: holder.holderId, password, proof: toBase64url(proof) });
 }
 
 /** The secret in the envelope. null: it was sealed for another holder, talkgroup or epoch, or changed. */

@@ -1,9 +1,9 @@
 // Fetches the secrets of epochs from the REST API when a radio wants them, and keeps them in memory.
 import { fromBase64url, type Primitives } from '../../protocol/encryption.js';
 import { type Clock, systemClock } from '../clock.js';
+import { type Rest, RestError } from '../rest.js';
 import { type Holder, openEnvelope } from './holder.js';
 import type { KeyStore, Memory, MissingEpoch } from './key-store.js';
-import { type Rest, RestError } from './rest.js';
 
 /** A key store with its own requests. */
 export type Keyring = KeyStore & {
@@ -14,7 +14,7 @@ export type Keyring = KeyStore & {
 
 export type KeyringOptions = {
   /** From createRest. */
-  rest: Rest;
+  rest: Pick<Rest, 'get'>;
   holder: Holder;
   memory?: Memory;
   /** Calls it with the talkgroup and the reason when the service gives no key. */
@@ -94,7 +94,8 @@ export function createKeyringWith(primitives: Primitives, options: KeyringOption
       // After a rotation there is one new key. With the page of four, a thousand radios would ask for four thousand.
       const limit = hasLater({ talkgroupId, counter: -1 }) ? '&limit=1' : '';
       const query = `talkgroup_id=${talkgroupId}&holder_id=${holder.holderId}&from=${counter}${limit}`;
-      const { epochs, rotation_counter: newest } = await rest('GET', `/keys/epochs?${query}`);
+      const answer = await rest.get<Record<string, unknown>>(`/keys/epochs?${query}`);
+      const { epochs, rotation_counter: newest } = answer;
       const isThere = await keep(talkgroupId, counter, epochs);
       const isMissing = typeof newest === 'number' && newest < counter;
       if (isThere || isMissing) wanted.delete(nameOf(talkgroupId, counter));
@@ -147,7 +148,8 @@ export function createKeyringWith(primitives: Primitives, options: KeyringOption
     one.failures += 1;
     const isRejected = error.status >= 400 && error.status < 500 && error.status !== 429;
     const backoffMs = Math.min(RETRY_MS_MAX, RETRY_MS_FIRST * 2 ** (one.failures - 1));
-    const waitMs = error.retryAfterMs ?? (isRejected ? REJECTED_MS : backoffMs);
+    const waitMs =
+      error.retryAfterS === null ? (isRejected ? REJECTED_MS : backoffMs) : error.retryAfterS * 1000;
     // Up to half longer, because many radios may have been rejected together.
     one.dueAtMs = clock.nowMs() + waitMs * (1 + random() / 2);
     // Who has a later epoch can talk and hear: the missing one is from before it was a member.

@@ -1,6 +1,6 @@
 // Lists the key holders of one user, accepts and deletes them.
 import { withOwnFingerprint } from '../../client/encryption/fingerprint.js';
-import type { Rest } from '../app/rest.js';
+import type { Rest } from '../../client/rest.js';
 import { type Action, createAction } from './action.js';
 import { storedBy } from './failure.js';
 import { createList, type List, type Row } from './list.js';

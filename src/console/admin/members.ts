@@ -1,6 +1,6 @@
 // Lists the members of one talkgroup, removes them, and finds users to add.
 import { type ReadonlySignal, signal } from '@preact/signals';
-import type { Rest } from '../app/rest.js';
+import type { Rest } from '../../client/rest.js';
 import { type Action, createAction } from './action.js';
 import { storedBy } from './failure.js';
 import { createList, type List, type Row } from './list.js';

@@ -1,6 +1,6 @@
 // The state of the administration tab: three tables, of which one is shown.
 import { type Signal, signal } from '@preact/signals';
-import type { Rest } from '../app/rest.js';
+import type { Rest } from '../../client/rest.js';
 import { createDevices, type Devices } from './devices.js';
 import { createTalkgroups, type Talkgroups } from './talkgroups.js';
 import { createUsers, type Users } from './users.js';

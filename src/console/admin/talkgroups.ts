@@ -1,5 +1,5 @@
 // Lists all talkgroups, creates, changes and deletes them, and rotates their keys.
-import type { Rest } from '../app/rest.js';
+import type { Rest } from '../../client/rest.js';
 import { type Action, createAction } from './action.js';
 import { storedBy, wordsOf } from './failure.js';
 import type { Row } from './list.js';

@@ -1,6 +1,6 @@
 // Lists accounts, finds them by a part of the name or by their device, creates them, and revokes their tokens.
 import { type ReadonlySignal, signal } from '@preact/signals';
-import type { Rest } from '../app/rest.js';
+import type { Rest } from '../../client/rest.js';
 import { type Action, createAction } from './action.js';
 import { storedBy, wordsOf } from './failure.js';
 import { createHolders, type Holders } from './holders.js';

@@ -1,5 +1,5 @@
 // Loads what the operator has set for the console.
-import { callRest } from './rest.js';
+import { callRest } from '../../client/rest.js';
 
 export type Config = {
   /** Address of the relay. */

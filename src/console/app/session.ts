@@ -1,6 +1,6 @@
 // Keeps the account that is logged in, and its token for a reload of this tab.
 import { type Signal, signal } from '@preact/signals';
-import { callRest, createRest, type Rest } from './rest.js';
+import { callRest, createRest, type Rest, type RestError } from '../../client/rest.js';
 import { readClaims } from './token.js';
 
 export type Account = {
@@ -41,6 +41,9 @@ export async function logIn(username: string, password: string): Promise<void> {
   open(jwt);
 }
 
+/** The error of a call that has a password in its body. The token is valid. */
+const WRONG_PASSWORD = 'invalid credentials';
+
 let revoking = false;
 
 /** The page loads anew, so that nothing of the account stays in memory. */
@@ -70,6 +73,9 @@ function open(token: string): void {
     sessionStorage.removeItem(TOKEN);
     return;
   }
-  const rest = createRest(token, () => logOut('invalid token'));
+  const onRejected = ({ status, message }: RestError) => {
+    if (status === 401 && message !== WRONG_PASSWORD) logOut('invalid token');
+  };
+  const rest = createRest({ token, onRejected });
   account.value = { ...claims, token, rest };
 }

@@ -1,7 +1,7 @@
 // Keeps what the user looks for, and the talkgroups and users that were found.
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { Clock } from '../../client/clock.js';
-import type { Rest } from '../app/rest.js';
+import type { Rest } from '../../client/rest.js';
 import { bestOf } from './rank.js';
 
 export type Found = { kind: 'talkgroup' | 'user'; id: string; name: string };

@@ -1,7 +1,7 @@
 // Creates a talkgroup with the user in it, and adds people to it.
 import { type ReadonlySignal, signal } from '@preact/signals';
+import type { Rest } from '../../client/rest.js';
 import { type Attempt, createAttempt } from '../app/attempt.js';
-import type { Rest } from '../app/rest.js';
 import { firstRun as words } from './texts.js';
 
 export type People = Pick<Attempt, 'isBusy' | 'outcome'> & {

@@ -1,8 +1,8 @@
 // Keeps what the page knows of keys: the key holder of this browser, and the other ones of the account.
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { ServerMessage } from '../../client/radio.js';
+import type { Rest } from '../../client/rest.js';
 import { createAttempt } from '../app/attempt.js';
-import type { Rest } from '../app/rest.js';
 import type { Changes, KeysView, Registration, Rejection } from '../worker/messages.js';
 import { keys as words } from './texts.js';
 

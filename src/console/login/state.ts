@@ -1,7 +1,7 @@
 // Follows one login, says in words why it failed, and repeats it while there is no network.
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { Clock } from '../../client/clock.js';
-import { RestError } from '../app/rest.js';
+import { RestError } from '../../client/rest.js';
 import { texts } from '../app/texts.js';
 
 const { login: words } = texts;

@@ -2,8 +2,8 @@
 import { computed } from '@preact/signals';
 import { systemClock } from '../../client/clock.js';
 import type { ClientMessage, Emergency } from '../../client/radio.js';
+import type { Rest } from '../../client/rest.js';
 import type { Desk } from '../app/desk.js';
-import type { Rest } from '../app/rest.js';
 import type { MapMessage } from './fleet/wire.js';
 import { createMapState, type MapState } from './state.js';
 

@@ -1,6 +1,6 @@
 // Lists, adds and takes out the members of a talkgroup, for administrators.
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
-import type { Rest } from '../app/rest.js';
+import type { Rest } from '../../client/rest.js';
 import { members as words } from './texts.js';
 
 export type ListedMember = { user_id: string; site: string; user: { username: string } };

@@ -1,5 +1,5 @@
 // Keeps the keys of the radio: finds the key holder of this browser, or says that one is needed, and registers it.
-import type { Holder, HolderDatabase, KeyStore, MissingEpoch, Rest } from '../../client/radio.js';
+import type { Holder, HolderDatabase, KeyStore, MissingEpoch, Rest, RestError } from '../../client/radio.js';
 import type { KeyringParts } from './keyring.js';
 import type { KeysView, Registration, Rejection } from './messages.js';
 
@@ -148,15 +148,8 @@ async function openIn({ userId, openDatabase }: DeskKeysOptions) {
 
 const nameOf = (talkgroupId: string, counter: number) => `${talkgroupId} ${counter}`;
 
-/** RestError of the client has `retryAfterMs`. */
+/** Of a RestError, or of an error of the browser. */
 function rejectionOf(error: unknown): Rejection {
-  const {
-    message,
-    status = 0,
-    retryAfterMs = null,
-  } = error as Error & {
-    status?: number;
-    retryAfterMs?: number | null;
-  };
-  return { error: message, status, ...(retryAfterMs !== null && { retryAfterS: retryAfterMs / 1000 }) };
+  const { message, status = 0, retryAfterS = null } = error as Error & Partial<RestError>;
+  return { error: message, status, ...(retryAfterS !== null && { retryAfterS }) };
 }

@@ -3,8 +3,8 @@ import { systemClock } from '../../client/clock.js';
 // By their files: the entry of the client imports the cryptography, which is loaded later.
 import { RadioError } from '../../client/connection/requests.js';
 import { openHolderDatabase } from '../../client/encryption/holder-database.js';
-import { createRest } from '../../client/encryption/rest.js';
 import { createRadio } from '../../client/radio/creating.js';
+import { createRest } from '../../client/rest.js';
 import { createMicrophone } from '../sound/microphone.js';
 import { createVoices } from '../sound/voices.js';
 import { createDeskRadio } from './desk-radio.js';

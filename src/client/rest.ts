@@ -1,0 +1,109 @@
+// Calls the REST API of the service with JSON, for radios and for the page of the console.
+
+/** The service rejected a call, or did not answer it (`status` 0). The message is the text of `{error}`. */
+export class RestError extends Error {
+  constructor(
+    /** HTTP status. 0: no answer, or one that is not what the API promises. */
+    readonly status: number,
+    message: string,
+    /** Seconds of `Retry-After`, null without it. */
+    readonly retryAfterS: number | null = null,
+  ) {
+    super(message);
+    this.name = 'RestError';
+  }
+}
+
+/** All calls reject with RestError. `T` is what docs/openapi.json promises for the path. */
+export interface Rest {
+  get<T extends object>(path: string): Promise<T>;
+  post<T extends object>(path: string, body?: unknown): Promise<T>;
+  patch<T extends object>(path: string, body: unknown): Promise<T>;
+  put<T extends object>(path: string, body?: unknown): Promise<T>;
+  remove<T extends object>(path: string): Promise<T>;
+}
+
+/** What it needs of the global `fetch`. */
+export type Fetch = (
+  address: string,
+  init: { method: string; headers: Record<string, string>; body?: string; signal?: AbortSignal },
+) => Promise<{
+  ok: boolean;
+  status: number;
+  headers: { get(name: string): string | null };
+  json(): Promise<unknown>;
+}>;
+
+/** The service answers within 5 s. The rest is for the network. */
+const ANSWER_MS_MAX = 10_000;
+const NO_ANSWER = 'no answer from the service';
+
+/**
+ * `url`: address of the REST API, such as https://radio.example. A page of the same origin leaves it out. `onRejected` hears
+ * of each failed call.
+ */
+export function createRest({
+  onRejected = () => {},
+  ...service
+}: {
+  url?: string;
+  token: string;
+  fetch?: Fetch;
+  onRejected?: (error: RestError) => void;
+}): Rest {
+  const call = <T extends object>(method: string, path: string, body?: unknown) =>
+    callRest<T>({ ...service, method, path, body }).catch((error: RestError) => {
+      onRejected(error);
+      throw error;
+    });
+  return {
+    get: (path) => call('GET', path),
+    post: (path, body) => call('POST', path, body),
+    patch: (path, body) => call('PATCH', path, body),
+    put: (path, body) => call('PUT', path, body),
+    remove: (path) => call('DELETE', path),
+  };
+}
+
+/** One call. Without a `token` it has no Authorization header, as POST /auth/login. Rejects with RestError. */
+export async function callRest<T extends object>({
+  url = '',
+  method,
+  path,
+  token = null,
+  body,
+  fetch = globalFetch,
+}: {
+  url?: string;
+  method: string;
+  path: string;
+  token?: string | null;
+  body?: unknown;
+  fetch?: Fetch;
+}): Promise<T> {
+  const headers = {
+    ...(token !== null && { authorization: `Bearer ${token}` }),
+    ...(body !== undefined && { 'content-type': 'application/json' }),
+  };
+  const text = body === undefined ? {} : { body: JSON.stringify(body) };
+  const signal = AbortSignal.timeout(ANSWER_MS_MAX);
+  // TypeError: the network failed, or the page is being left. TimeoutError: after ANSWER_MS_MAX.
+  const response = await fetch(url.replace(/\/$/, '') + path, { method, headers, ...text, signal }).catch(
+    (cause: unknown) => {
+      throw Object.assign(new RestError(0, NO_ANSWER), { cause });
+    },
+  );
+  // SyntaxError: from an intermediary. AbortError, TypeError: the rest of the answer did not come.
+  const answer: unknown = await response.json().catch(() => null);
+  const isObject = typeof answer === 'object' && answer !== null;
+  if (response.ok) {
+    if (!isObject) throw new RestError(0, NO_ANSWER);
+    return answer as T; // the caller names what docs/openapi.json promises for the path
+  }
+  const hasText = isObject && 'error' in answer && typeof answer.error === 'string';
+  const error = hasText ? String(answer.error) : `the service answered ${response.status}`;
+  const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
+  throw new RestError(response.status, error, Number.isFinite(seconds) ? seconds : null);
+}
+
+const globalFetch: Fetch = (address, init) => fetch(address, init);
