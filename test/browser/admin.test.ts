@@ -106,6 +106,16 @@ t.test('a user is created, can log in, and a taken name is said', async (t) => {
   await page.keyboard.press('Enter');
   await page.getByText('The service rejected it: username taken.').waitFor();
   t.strictSame(await violationsOn(page), []);
+  const row = await rowOf(page, 'cid');
+  const place = await row.boundingBox();
+  await service.person('another');
+  const waiting = page.getByRole('button', { name: '1 new, show' });
+  await waiting.waitFor();
+  t.strictSame(await row.boundingBox(), place, 'what others create comes when it is wanted');
+  t.equal(await page.getByRole('button', { name: 'Actions for another' }).count(), 0);
+  await waiting.click();
+  await rowOf(page, 'another');
+  await waiting.waitFor({ state: 'detached' });
 });
 
 t.test(

@@ -12,6 +12,8 @@ import { service } from '../helpers/service/service.js';
 const BURSTS = 40;
 /** The fake radio has one more, which is Fire 1. */
 const names = busyNames.filter((name) => name !== 'Fire 1');
+/** Talkgroups of which frames are lost. */
+const LOSSY = [8, 11];
 const ALARMS = ['ada', 'bea', 'cyd', 'dee', 'eve', 'flo'];
 
 /** What has a place of its own. Only the view, the alarms and dialogs scroll, and here nothing scrolls them. */
@@ -96,11 +98,19 @@ t.test('nothing changes its place or size in a busy minute, but for new alarms a
     if (burst % 6 === 5 && raised < ALARMS.length) await raise();
     if (burst === 14) await alarm('ada', 'acknowledged');
     if (burst === 20) await denied(page, radio, busy.id('Airport'), 'forbidden');
+    if (burst === 18) for (const index of LOSSY) await busy.changes(name(index), { missed: 37 });
     if (burst === 24) await lostAndFound(page, radio);
     if (burst === 28) await alarm('bea', 'acknowledged');
     if (burst === 34) await denied(page, radio, busy.id('Airport'), 'queue_full');
     if (burst === 36) await alarm('cyd', 'acknowledged');
   }
+  for (const index of LOSSY)
+    t.ok(
+      await page
+        .getByRole('group', { name: name(index) })
+        .getByText('37 lost')
+        .isVisible(),
+    );
   await alarm('ada', 'cleared');
   await alarm('bea', 'cleared');
   const alarms = page.getByRole('region', { name: 'Alarms' });

@@ -3,6 +3,7 @@ import t from 'tap';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { desk } from '../helpers/browser/desk.js';
 import { fakeRadioOf, putFakeRadio } from '../helpers/browser/fake-radio.js';
+import { judge } from '../helpers/browser/looks.js';
 import { phone } from '../helpers/browser/phone.js';
 import { eventually } from '../helpers/eventually.js';
 import { service } from '../helpers/service/service.js';
@@ -33,6 +34,39 @@ t.test('an emergency is raised by a hold of 1.5 s, not by a tap, and Undo clears
   await other.hears('EMERGENCY', ({ state }) => state === 'cleared');
   t.strictSame(await page.evaluate('vibrations'), [5], 'three vibrations with two pauses, once');
 });
+
+t.test(
+  'with confirm instead of hold a tap asks beside the button, and without a connection it waits',
+  async (t) => {
+    const s = await service(t);
+    const { page } = await desk(t, browser, s, await s.person('ann'), {
+      ...{ withoutMicrophone: true, before: putFakeRadio, context: phone },
+    });
+    const radio = fakeRadioOf(page);
+    await page.getByRole('button', { name: /, Account$/ }).click();
+    await page.getByRole('menuitem', { name: 'Settings' }).click();
+    await page.getByRole('button', { name: 'Confirm instead of hold' }).click();
+    await page.getByRole('tab', { name: 'Talk' }).click();
+    const emergency = page.getByRole('button', { name: 'Emergency in Fire 1' });
+    const place = await emergency.boundingBox();
+    await emergency.tap();
+    const question = page.getByRole('group', { name: 'Emergency in Fire 1?' });
+    await judge(t, page, 'phone-confirm', { colorScheme: 'light', viewport: { width: 390, height: 844 } });
+    t.strictSame(await emergency.boundingBox(), place);
+    await question.getByRole('button', { name: 'Cancel' }).tap();
+    await question.waitFor({ state: 'detached' });
+    t.notOk(
+      (await page.evaluate<string[]>('radioOfTest.commanded')).includes('raise'),
+      'a tap raises nothing',
+    );
+    await radio.lost();
+    await emergency.tap();
+    await question.getByRole('button', { name: 'Raise' }).tap();
+    const said = page.getByRole('status').filter({ hasText: 'Emergency waits for the connection' });
+    await said.waitFor({ state: 'attached' });
+    await radio.commanded('raise');
+  },
+);
 
 /** Keeps which locks of the screen are asked for and released. */
 const LOCKS = `globalThis.locks = [];

@@ -182,5 +182,13 @@ t.test(
     await page.getByRole('tab', { name: 'Groups' }).click();
     await page.getByRole('button', { name: 'Select Fire 1' }).click();
     await talksIn('Fire 1');
+    await page.getByRole('tab', { name: 'Groups' }).click();
+    for (const name of ['Group 1', 'Fire 1'])
+      await page.getByRole('button', { name: `Favourite ${name}` }).click();
+    await page.getByRole('tab', { name: 'Talk' }).click();
+    await page.getByRole('button', { name: 'Next: Group 1' }).waitFor();
+    await drag(page, cdp, await boxOf(page, '.phone-card'), -150);
+    await talksIn('Group 1');
+    await page.getByRole('button', { name: 'Next: Fire 1' }).waitFor();
   },
 );

@@ -180,6 +180,18 @@ for (const look of looks.filter((look) => !isNarrow(look))) {
       `[...document.querySelectorAll('.talk-key .word')].filter((word) => word.scrollWidth > word.clientWidth || word.offsetHeight > word.parentElement.offsetHeight).map((word) => word.textContent)`,
     );
     t.strictSame(cut, [], 'each word fits its key');
+    // The rules of contrast are for the colours of the page, which are not drawn now.
+    await page.emulateMedia({ forcedColors: 'active' });
+    const borders = await page.evaluate<[string, string][]>(
+      `[...document.querySelectorAll('.tile .talk-key')].map((key) => {
+        const { borderTopStyle, borderTopWidth } = getComputedStyle(key.querySelector('.hold'));
+        return [key.classList[1], borderTopStyle + ' ' + borderTopWidth];
+      })`,
+    );
+    const byLook = new Map(borders);
+    t.equal(byLook.size, 4, [...byLook.keys()].join());
+    t.equal(new Set(byLook.values()).size, 4, `without colours each look has its border: ${[...byLook]}`);
+    for (const [name, border] of borders) t.equal(byLook.get(name), border);
     await page.keyboard.up('Enter');
   });
 }

@@ -190,12 +190,13 @@ t.test('one of 200 talkgroups is found and selected by five keys', async (t) => 
   t.equal(await page.getByRole('group', { name: /^Group / }).count(), 200, 'nothing is filtered');
 });
 
-t.test('a user is found by the beginning of the name, and Enter opens the administration', async (t) => {
+t.test('a user is found by the beginning of the name, and Enter opens the card', async (t) => {
   const { page } = await withoutPointer(t);
   await press(page, '/', 'a', 'n');
   await page.getByRole('option', { name: 'ann User' }).waitFor();
   await page.keyboard.press('Enter');
   await page.getByRole('tab', { name: 'Admin', selected: true }).waitFor();
+  await page.getByRole('complementary', { name: 'Card of ann' }).waitFor();
 });
 
 t.test('letters select, mute and favour the focused tile, and digits select favourites', async (t) => {

@@ -228,7 +228,11 @@ async function loadOf({ pid }: Pick<ServiceProcess, 'pid'>): Promise<() => Promi
     const wallNs = (performance.now() - startedAt) * 1e6;
     const loads = [...before].map(([id, [ran = 0, waited = 0]]) => {
       const [ranNow = ran, waitedNow = waited] = after.get(id) ?? [];
-      return (ranNow - ran) / Math.max(1, wallNs - (waitedNow - waited));
+      const ranNs = ranNow - ran;
+      // Beside a busy machine a thread that has little to do may have waited all the time. One that spins still runs: beside
+      // seven others on two cores a quarter of the time.
+      if (ranNs < wallNs / 5) return ranNs / wallNs;
+      return ranNs / Math.max(ranNs, wallNs - (waitedNow - waited));
     });
     return Math.max(...loads);
   };

@@ -171,6 +171,47 @@ t.test('a list reads pages to its end and sorts by name only when one reading ha
   t.equal(list.rows.value[1]?.id, 'row 010', 'sorted by name: the whole list is known');
 });
 
+t.test('a refresh changes texts, and counts new and deleted rows without moving any', async (t) => {
+  type Item = { id: string; text: string };
+  let items: Item[] = Array.from({ length: 120 }, (_, at) => ({ id: `row ${100 + at}`, text: 'a' }));
+  let isDown = false;
+  const list = createList<Item>({
+    async read({ after, limit }) {
+      if (isDown) throw new RestError(503, 'database unavailable', null);
+      const from = after === null ? 0 : items.findIndex(({ id }) => id === after) + 1;
+      const page = items.slice(from, from + limit);
+      return { items: page, next: from + limit < items.length ? (page.at(-1)?.id ?? null) : null };
+    },
+    idOf: ({ id }) => id,
+  });
+  await opened(list);
+  const shown = list.rows.value;
+  items = items
+    .toSpliced(3, 1) // the first one of the next page comes in its place
+    .toSpliced(7, 0, { id: 'between', text: 'b' }, { id: 'also between', text: 'b' })
+    .map((item) => ({ ...item, text: 'b' }));
+  await list.refresh();
+  t.equal(list.rows.value, shown);
+  t.equal(shown[5]?.item.value.text, 'b');
+  t.strictSame(list.waiting.value, { added: 2, removed: 0 }, 'a row may have moved to a page behind');
+  isDown = true;
+  await list.refresh();
+  t.strictSame(list.waiting.value, { added: 2, removed: 0 }, 'the next one tries again');
+  t.equal(list.failure.value, null);
+  isDown = false;
+  await list.reload();
+  t.equal(list.rows.value[7]?.id, 'between');
+  t.strictSame(list.waiting.value, { added: 0, removed: 0 });
+  while (!list.isWhole.value) await list.more();
+  items = items.slice(0, -2);
+  await list.refresh();
+  t.strictSame(list.waiting.value, { added: 0, removed: 2 });
+  items = [...items, { id: 'last', text: 'c' }];
+  await list.refresh();
+  t.strictSame(list.waiting.value, { added: 1, removed: 2 });
+  t.equal(list.rowFor({ id: 'row 101', text: 'd' }), shown[1], 'the row that is shown');
+});
+
 t.test('the last search wins, with one request at a time', async (t) => {
   let underWay = 0;
   let most = 0;

@@ -55,7 +55,7 @@ t.test('a phone always has a talkgroup to talk to, and the desk keeps its own se
   const { talkgroups, tile, selected } = talkgroupsOf('a', 'b', 'c');
   const isShown = signal(false);
   const isHeld = signal(false);
-  const ring = createRing(talkgroups, { isHeld }, isShown);
+  const ring = createRing(talkgroups, { isHeld }, { favourites: signal([]), isShown });
   t.equal(selected(), '', 'the desk shows none as selected');
   isShown.value = true;
   t.equal(selected(), 'a');
@@ -72,6 +72,27 @@ t.test('a phone always has a talkgroup to talk to, and the desk keeps its own se
   talkgroups.take({ talkgroups: [], left: ['a'] });
   t.equal(ring.next(1), null, 'there is no other one');
 });
+
+t.test(
+  'a swipe goes through the favourites in their order, also from a talkgroup that is none',
+  async (t) => {
+    const { talkgroups, tile, selected } = talkgroupsOf('a', 'b', 'c', 'd');
+    const favourites = signal(['c', 'left', 'a']);
+    const ring = createRing(talkgroups, { isHeld: signal(false) }, { favourites, isShown: signal(true) });
+    const ids = () => ring.places.value.map(({ id }) => id).join();
+    t.equal(ids(), 'c,a', 'without one that the user has left');
+    t.equal(selected(), 'a');
+    t.equal(ring.next(1)?.id, 'c');
+    ring.choose(tile('d'));
+    t.equal(ring.next(1)?.id, 'c', 'to the first one');
+    t.equal(ring.next(-1)?.id, 'a', 'to the last one');
+    favourites.value = ['d'];
+    t.equal(ring.next(1), null, 'the only favourite is shown');
+    favourites.value = [];
+    t.equal(ids(), 'a,b,c,d');
+    t.equal(ring.next(1)?.id, 'a');
+  },
+);
 
 t.test('the card shows the own talk, then the talker here, then one elsewhere that is heard', async (t) => {
   const { talkgroups, tile } = talkgroupsOf('a', 'b');

@@ -194,7 +194,7 @@ t.test('to go to a talkgroup that is filtered away shows all again', async (t) =
   grid.goTo('b');
   t.equal(shown(), 'a b');
   t.equal(grid.current.value, 'b');
-  t.equal(grid.goingTo.value, 'b');
+  t.strictSame(grid.goingTo.value, { id: 'b', takesFocus: true });
 });
 
 t.test('large tiles are the default in a wide window that has room for all of them', async (t) => {

@@ -15,13 +15,19 @@ export interface List<Item> {
   readonly isWhole: ReadonlySignal<boolean>;
   readonly isReading: ReadonlySignal<boolean>;
   readonly failure: ReadonlySignal<string | null>;
+  /** What `reload` would show or take away. */
+  readonly waiting: ReadonlySignal<Waiting>;
   /** Reads the first page, once. */
   open(): void;
   more(): Promise<void>;
   /** Reads again as many rows as are shown. */
   reload(): Promise<void>;
+  /** Reads the shown rows again, at most LIVE_ROWS. Their texts change. None comes, goes or moves. */
+  refresh(): Promise<void>;
   /** Reads the first page again, such as in another order. */
   restart(): Promise<void>;
+  /** The row of this item: the one that is shown, else one that is not in the list. */
+  rowFor(item: Item): Row<Item>;
   /** A new row, first in the list. */
   add(item: Item): void;
   remove(id: string): void;
@@ -39,6 +45,15 @@ export interface ListSource<Item> {
 }
 
 export const PAGE_ROWS = 50;
+/** Each further page would be one more request of every refresh. */
+export const LIVE_ROWS = 200;
+
+export interface Waiting {
+  readonly added: number;
+  readonly removed: number;
+}
+
+const NONE: Waiting = { added: 0, removed: 0 };
 
 interface Reading {
   readonly after: string | null;
@@ -51,6 +66,8 @@ export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List
   const isWhole = signal(false);
   const isReading = signal(false);
   const failure = signal<string | null>(null);
+  const waits = signal(NONE);
+  let edition = 0;
   let isOpened = false;
   let next: string | null = null;
   // At most one: a newer one replaces it, such as the next letter of a search.
@@ -71,17 +88,46 @@ export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List
 
   async function attempt({ after, count }: Reading): Promise<void> {
     try {
-      const items: Item[] = [];
-      let end = after;
-      do {
-        const page = await read({ after: end, limit: PAGE_ROWS });
-        items.push(...page.items);
-        end = page.next;
-      } while (end !== null && items.length < count && waiting === null);
+      const { items, end } = await pages({ after, count }, () => waiting === null);
       if (waiting === null) show(after, items, end);
     } catch (error) {
       if (waiting === null) failure.value = wordsOf(error);
     }
+  }
+
+  async function pages({ after, count }: Reading, isWanted: () => boolean) {
+    const items: Item[] = [];
+    let end = after;
+    do {
+      const page = await read({ after: end, limit: PAGE_ROWS });
+      items.push(...page.items);
+      end = page.next;
+    } while (end !== null && items.length < count && isWanted());
+    return { items, end };
+  }
+
+  async function refresh(): Promise<void> {
+    const shown = rows.peek().slice(0, LIVE_ROWS);
+    if (!isOpened || isReading.peek()) return;
+    const before = edition;
+    const isSame = () => edition === before && !isReading.peek();
+    const found = await pages({ after: null, count: shown.length }, isSame).catch(() => null); // the next one tries again
+    if (found === null || !isSame()) return;
+    const known = new Map(shown.map((row) => [row.id, row]));
+    const { items, end } = found;
+    const ids = items.map(idOf);
+    // Behind the last known one are rows of a page that is not shown.
+    const last = isWhole.peek() ? ids.length : ids.findLastIndex((id) => known.has(id));
+    const added = ids.slice(0, last + 1).filter((id) => !known.has(id)).length;
+    const kept = ids.filter((id) => known.has(id)).length;
+    batch(() => {
+      for (const item of items) {
+        const row = known.get(idOf(item));
+        if (row !== undefined) row.item.value = item;
+      }
+      // A row that is not on these pages may be on a later one.
+      waits.value = { added, removed: end === null ? shown.length - kept : 0 };
+    });
   }
 
   function show(after: string | null, items: readonly Item[], end: string | null): void {
@@ -98,7 +144,9 @@ export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List
       rows.value = [...kept, ...found];
       isWhole.value = end === null;
       failure.value = null;
+      waits.value = NONE;
     });
+    edition += 1;
     next = end;
   }
 
@@ -112,7 +160,8 @@ export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List
   }
 
   return {
-    ...{ rows, isWhole, isReading, failure },
+    ...{ rows, isWhole, isReading, failure, waiting: waits, refresh },
+    rowFor: (item) => rowOf(item, new Map(rows.peek().map((row) => [row.id, row]))),
     open() {
       if (isOpened) return;
       isOpened = true;
@@ -126,9 +175,11 @@ export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List
     reload: () => run({ after: null, count: rows.peek().length }),
     restart: () => run({ after: null, count: 1 }),
     add(item) {
+      edition += 1;
       rows.value = [rowOf(item, new Map()), ...rows.peek()];
     },
     remove(id) {
+      edition += 1;
       rows.value = rows.peek().filter((row) => row.id !== id);
     },
   };

@@ -1,7 +1,8 @@
 // Shows a table: a bar with what is found, a head that sorts, rows of one height, and the next page when its end is near.
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import { Icon } from '../icons/icon.js';
-import type { Row } from './list.js';
+import type { List, Row } from './list.js';
 import type { Section } from './state.js';
 import type { Table } from './table.js';
 import { texts } from './texts.js';
@@ -29,11 +30,19 @@ interface TableProps<Item> {
 
 /** The end of the shown rows is this near when the next page is read (CSS pixels). */
 const NEAR = 400;
+/** How often the shown rows are read again. */
+const LIVE_MS = 5_000;
 
 export function TableView<Item>(props: TableProps<Item>) {
   const { section, table } = props;
   const { list } = table;
   list.open();
+  useEffect(() => {
+    const timer = setInterval(() => {
+      if (document.visibilityState === 'visible') void list.refresh();
+    }, LIVE_MS);
+    return () => clearInterval(timer);
+  }, [list]);
   const rows = list.rows.value;
   return (
     <>
@@ -102,9 +111,24 @@ function Tools<Item>({ section, table, nameOf }: Pick<TableProps<Item>, 'section
       <p class={isBad ? 'admin-outcome error' : 'admin-outcome'} role="status">
         {failure ?? words}
       </p>
+      <Waiting list={list} />
       <p class="admin-count quiet" role="status">
         {list.isReading.value ? texts.reading : counted}
       </p>
+    </div>
+  );
+}
+
+/** Rows come when the user wants them, so that none moves below a pointer. The place has a fixed size. */
+function Waiting<Item>({ list }: { list: List<Item> }) {
+  const { added, removed } = list.waiting.value;
+  return (
+    <div class="admin-waiting" role="status">
+      {added + removed > 0 && (
+        <button type="button" onClick={() => void list.reload()}>
+          {texts.waiting(added, removed)}
+        </button>
+      )}
     </div>
   );
 }

@@ -53,6 +53,9 @@ export const texts = {
   date: dateText,
 
   reload: 'Reload',
+  /** As `2 new, show`. */
+  waiting: (added: number, removed: number) =>
+    `${[added > 0 && `${added} new`, removed > 0 && `${removed} deleted`].filter(Boolean).join(', ')}, show`,
   more: 'Show more',
   reading: 'Loading …',
   whole: (count: number) => (count === 1 ? '1 entry' : `${count} entries`),

@@ -21,6 +21,8 @@ export interface Users {
   /** Its key holders, from the time that they are shown until `closeCard`. */
   holdersOf(row: Row<User>): Holders;
   closeCard(row: Row<User>): void;
+  /** Reads one account and opens its card. An account that does not exist opens none. */
+  openCard(userId: string): Promise<void>;
 }
 
 export function createUsers(rest: Rest): Users {
@@ -56,8 +58,8 @@ export function createUsers(rest: Rest): Users {
         const body = { username, password, ...(deviceSerial !== '' && { deviceSerial }) };
         // The answer has a token of the new user, which is not for an administrator: nothing keeps it.
         const { userId } = await rest.post<{ userId: string }>('/auth/register', body);
-        const { users } = await rest.get<Page<'users', User>>(`/users${oneOf(userId)}`);
-        for (const one of users) if (one.id === userId) table.list.add(one);
+        const user = await readUser(rest, userId);
+        if (user !== null) table.list.add(user);
         return texts.createdUser(username);
       }),
     holdersOf(row) {
@@ -67,6 +69,10 @@ export function createUsers(rest: Rest): Users {
     },
     closeCard(row) {
       holders.delete(row);
+    },
+    async openCard(userId) {
+      const user = await readUser(rest, userId).catch(() => null); // the table says what is wrong
+      if (user !== null) table.side.value = { kind: 'card', row: table.list.rowFor(user) };
     },
     revoke: (row) =>
       row.action.run(async () => {
@@ -87,6 +93,12 @@ export function usersByName(rest: Rest, startNow: () => string): List<User> {
     idOf: ({ id }) => id,
     nameOf: ({ username }) => username,
   });
+}
+
+/** null: no such account. */
+async function readUser(rest: Rest, id: string): Promise<User | null> {
+  const { users } = await rest.get<Page<'users', User>>(`/users${oneOf(id)}`);
+  return users.find((user) => user.id === id) ?? null;
 }
 
 /** null: no such device. */

@@ -1,4 +1,6 @@
 // The administration tab: talkgroups, users and devices.
+import { useEffect } from 'preact/hooks';
+import { desk } from '../app/desk.js';
 import { account } from '../app/session.js';
 import { Icon } from '../icons/icon.js';
 import { DevicesTable } from './devices-view.js';
@@ -12,7 +14,11 @@ const sections: readonly Section[] = ['talkgroups', 'users', 'devices'];
 export default function Admin() {
   const current = account.value;
   if (current?.role !== 'admin') return <p>{texts.onlyAdministrators}</p>;
-  const admin = adminOf(current.rest);
+  return <Sections admin={adminOf(current.rest)} />;
+}
+
+function Sections({ admin }: { admin: AdminState }) {
+  useWantedCard(admin);
   const section = admin.section.value;
   return (
     <div class="admin">
@@ -43,6 +49,18 @@ export default function Admin() {
       {section === 'users' && <UserSide users={admin.users} />}
     </div>
   );
+}
+
+/** Opens the card that was asked for elsewhere, such as by the field that finds users. */
+function useWantedCard({ section, users }: AdminState): void {
+  const wanted = desk.value?.cardOf;
+  const id = wanted?.value ?? null;
+  useEffect(() => {
+    if (wanted === undefined || id === null) return;
+    wanted.value = null;
+    section.value = 'users';
+    void users.openCard(id);
+  }, [wanted, id, section, users]);
 }
 
 /** A device comes with the registration of a user that names its serial. */

@@ -8,7 +8,7 @@ import { texts } from '../app/texts.js';
 import { Icon } from '../icons/icon.js';
 import { HoldButton } from '../talk/hold-button.js';
 import { Confirmation } from './confirmation.js';
-import type { HeldState } from './held.js';
+import { raiseText } from './raise-text.js';
 
 const { alarms: words, talkgroups } = texts;
 
@@ -45,7 +45,7 @@ export function EmergencyPlace({ desk }: { desk: Desk }) {
 function EmergencyButton({ id, name, desk }: { id: string; name: string; desk: Desk }) {
   const { raising, link, settings, connection } = desk;
   const state = raising.states.value.get(id);
-  const text = state === undefined ? '' : textOf(state, connection.value.state === 'open');
+  const text = raiseText(state, connection.value.state === 'open');
   const isAsking = useSignal(false);
   const { isConfirming } = settings.settings.value;
   const wasAsking = useRef(false);
@@ -99,11 +99,4 @@ function EmergencyButton({ id, name, desk }: { id: string; name: string; desk: D
       </span>
     </>
   );
-}
-
-/** The radio repeats the request until the relay has announced the emergency. */
-function textOf(state: HeldState, isConnected: boolean): string {
-  if (state.phase === 'failed') return words.failed(state.text);
-  if (state.phase === 'sent' && !isConnected) return words.waiting;
-  return { holding: words.holding, short: words.short, sent: words.raising }[state.phase];
 }

@@ -69,6 +69,8 @@ export type Desk = {
   readonly microphone: MicrophoneControl;
   /** The talkgroup whose members are shown. */
   readonly membersOf: Signal<string | null>;
+  /** The user whose card administration opens when it is shown. */
+  readonly cardOf: Signal<string | null>;
 };
 
 /** `Connected again` is shown for this time, then `Connected`. */
@@ -207,6 +209,7 @@ export function createDesk(account: Account, config: Config): Desk {
     onMap: signal(null),
     startSound,
     membersOf: signal(null),
+    cardOf: signal(null),
   };
 
   function changed(changes: Changes): void {

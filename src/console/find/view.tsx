@@ -20,7 +20,10 @@ export function Find({ desk }: { desk: Desk }) {
   const active = Math.min(find.active.value, shown.length - 1);
   const open = ({ kind, id }: Found) => {
     find.look('');
-    if (kind === 'user') return show('admin');
+    if (kind === 'user') {
+      desk.cardOf.value = id;
+      return show('admin');
+    }
     const tile = desk.talkgroups.tile(id);
     if (tile === undefined) return;
     desk.talkgroups.select(tile, true);

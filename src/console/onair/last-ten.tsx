@@ -3,13 +3,14 @@ import { useSignal } from '@preact/signals';
 import { durationText } from '../app/ages.js';
 import type { Desk } from '../app/desk.js';
 import { useInside } from '../app/inside.js';
+import { show } from '../app/places.js';
 import { timeText } from '../app/time-of-day.js';
 import { Icon } from '../icons/icon.js';
 import type { RecentBurst } from '../worker/messages.js';
 import { onAir as words } from './texts.js';
-import { goToTile } from './tile.js';
 
-export function LastTen({ desk: { recent } }: { desk: Desk }) {
+export function LastTen({ desk }: { desk: Desk }) {
+  const { recent } = desk;
   const rows = recent.rows.value;
   const waiting = recent.waiting.value;
   return (
@@ -23,13 +24,13 @@ export function LastTen({ desk: { recent } }: { desk: Desk }) {
           {waiting > 0 ? words.fresh(waiting) : words.newestFirst}
         </p>
       </div>
-      {rows.length === 0 ? <p class="quiet none">{words.none}</p> : <Rows rows={rows} />}
+      {rows.length === 0 ? <p class="quiet none">{words.none}</p> : <Rows rows={rows} desk={desk} />}
     </section>
   );
 }
 
 /** One stop of the Tab key. The arrow keys move between the rows, which are too low for a target each. */
-function Rows({ rows }: { rows: readonly RecentBurst[] }) {
+function Rows({ rows, desk }: { rows: readonly RecentBurst[]; desk: Desk }) {
   const current = useSignal(0);
   return (
     <ol
@@ -50,7 +51,7 @@ function Rows({ rows }: { rows: readonly RecentBurst[] }) {
             onFocus={() => {
               current.value = index;
             }}
-            onClick={() => goToTile(row.talkgroupId)}
+            onClick={() => goTo(desk, row.talkgroupId)}
           >
             <span class="quiet">{timeText(new Date(row.endedAtMs))}</span>
             <bdi class="line name who">{row.isOwn ? words.you : row.username}</bdi>
@@ -61,4 +62,11 @@ function Rows({ rows }: { rows: readonly RecentBurst[] }) {
       ))}
     </ol>
   );
+}
+
+/** The focus stays in the list. Does nothing for a talkgroup that the user has left. */
+function goTo({ talkgroups, grid }: Desk, talkgroupId: string): void {
+  if (talkgroups.tile(talkgroupId) === undefined) return;
+  show('talkgroups');
+  grid.goTo(talkgroupId, { takesFocus: false });
 }

@@ -1,4 +1,5 @@
 // Shows who talks, or who talked last. Without a connection it says since when nothing is heard.
+import type { ReadonlySignal } from '@preact/signals';
 import { ageText, clockText } from '../app/ages.js';
 import type { Desk } from '../app/desk.js';
 import { Phrase } from '../app/phrase.js';
@@ -7,6 +8,7 @@ import { nowMs } from '../app/ticking.js';
 import { Icon } from '../icons/icon.js';
 import { onAir } from '../onair/texts.js';
 import { isLost, lostWords, Reconnect } from '../shell/lost.js';
+import { Meter } from '../sound/meter.js';
 import { TalkerLock } from '../talkgroups/lock.js';
 import { talkgroupLock } from '../talkgroups/lock-words.js';
 import type { Tile } from '../talkgroups/state.js';
@@ -15,6 +17,7 @@ import type { Heard } from './talkers.js';
 import { phone as words } from './texts.js';
 
 const { talkgroups } = texts;
+const LEVEL_BARS = 16;
 
 export function Card({ desk, phone }: { desk: Desk; phone: Phone }) {
   const lost = isLost(desk.connection.value);
@@ -27,13 +30,22 @@ export function Card({ desk, phone }: { desk: Desk; phone: Phone }) {
       ) : heard === null ? (
         <Quiet tile={phone.ring.current.value} desk={desk} />
       ) : (
-        <Talker heard={heard} current={phone.ring.current.value} />
+        <Talker heard={heard} current={phone.ring.current.value} level={desk.microphone.level} />
       )}
     </section>
   );
 }
 
-function Talker({ heard: { talker, tile, more }, current }: { heard: Heard; current: Tile | null }) {
+/** `level`: of the own microphone. */
+function Talker({
+  heard: { talker, tile, more },
+  current,
+  level,
+}: {
+  heard: Heard;
+  current: Tile | null;
+  level: ReadonlySignal<number>;
+}) {
   const clock = clockText(nowMs.value - talker.startedAtMs);
   return (
     <>
@@ -50,6 +62,7 @@ function Talker({ heard: { talker, tile, more }, current }: { heard: Heard; curr
       </p>
       <bdi class="phone-who line name">{talker.isOwn ? words.you : talker.username}</bdi>
       <p class="line name">
+        {talker.isOwn && <Meter level={level} bars={LEVEL_BARS} />}
         <TalkerLock talker={talker} tile={tile} />
         {more > 0 && <span> {talkgroups.more(more)}</span>}
       </p>

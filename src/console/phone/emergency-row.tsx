@@ -1,4 +1,8 @@
 // Below the key: the emergency button with its ring, where the talkgroup is among the others, and how to take an alarm back.
+import { type Signal, useSignal } from '@preact/signals';
+import { useLayoutEffect, useRef } from 'preact/hooks';
+import { Confirmation } from '../alarms/confirmation.js';
+import { raiseText } from '../alarms/raise-text.js';
 import type { Desk } from '../app/desk.js';
 import { insideEvents } from '../app/inside.js';
 import { Phrase } from '../app/phrase.js';
@@ -18,6 +22,8 @@ type RowProps = { desk: Desk; phone: Phone };
 export function EmergencyRow({ desk, phone }: RowProps) {
   const { emergencyTarget: target } = desk;
   const tile = desk.talkgroups.tiles.value.find(({ id }) => id === target.id.value);
+  /** The talkgroup that the question is about. */
+  const asked: Signal<string | null> = useSignal(null);
   return (
     <footer class="phone-row" data-region="emergency">
       <section class="emergency-place" aria-label={alarms.emergency} {...insideEvents(target.hold)}>
@@ -26,31 +32,66 @@ export function EmergencyRow({ desk, phone }: RowProps) {
             <Face isHeld={false} />
           </button>
         ) : (
-          <Button desk={desk} phone={phone} id={tile.id} name={tile.view.value.name} />
+          <Button desk={desk} phone={phone} asked={asked} id={tile.id} name={tile.view.value.name} />
         )}
       </section>
-      <Position phone={phone} />
-      <Said desk={desk} phone={phone} />
+      {asked.value === null || !desk.settings.settings.value.isConfirming ? (
+        <>
+          <Position phone={phone} />
+          <Said desk={desk} phone={phone} />
+        </>
+      ) : (
+        <Question desk={desk} phone={phone} asked={asked} id={asked.value} />
+      )}
     </footer>
   );
 }
 
-function Button({ desk: { raising }, phone, id, name }: RowProps & { id: string; name: string }) {
+type AskedProps = RowProps & { asked: Signal<string | null>; id: string };
+
+function Button({ desk: { raising, settings }, phone, asked, id, name }: AskedProps & { name: string }) {
+  const { isConfirming } = settings.settings.value;
   return (
     <>
       <HoldButton
         class="phone-emergency"
         name={talkgroups.emergency(name)}
         describedBy="emergency-hint"
-        onHold={() => raising.press(id, () => phone.raise(id))}
-        onLetGo={() => raising.release(id)}
+        onHold={() => {
+          if (!isConfirming) raising.press(id, () => phone.raise(id));
+        }}
+        onLetGo={() => {
+          if (isConfirming) asked.value = id;
+          else raising.release(id);
+        }}
       >
         <Face isHeld={raising.states.value.get(id)?.phase === 'holding'} />
       </HoldButton>
       <span id="emergency-hint" class="visually-hidden">
-        {alarms.hold}
+        {isConfirming ? alarms.confirmHint : alarms.hold}
       </span>
     </>
+  );
+}
+
+/** In the place of what else is beside the button. The focus comes back to the button that asked. */
+function Question({ desk: { raising, talkgroups: all }, phone, asked, id }: AskedProps) {
+  const row = useRef<HTMLDivElement>(null);
+  useLayoutEffect(() => {
+    const footer = row.current?.parentElement;
+    return () => footer?.querySelector<HTMLElement>('.phone-emergency')?.focus();
+  }, []);
+  return (
+    <div ref={row} class="phone-question">
+      <Confirmation
+        question={alarms.raiseQuestion(all.tile(id)?.view.value.name ?? '')}
+        confirm={alarms.raiseNow}
+        onAnswer={(isConfirmed) => {
+          asked.value = null;
+          if (isConfirmed) raising.act(id, () => phone.raise(id));
+        }}
+      />
+    </div>
   );
 }
 
@@ -69,7 +110,7 @@ function Face({ isHeld }: { isHeld: boolean }) {
 
 /** Where the talkgroup is. A press goes to the next one, as a swipe does. */
 function Position({ phone: { ring } }: { phone: Phone }) {
-  const tiles = ring.tiles.value;
+  const tiles = ring.places.value;
   const next = ring.next(1);
   if (next === null) return <div class="phone-position" />;
   const current = ring.current.value;
@@ -77,7 +118,9 @@ function Position({ phone: { ring } }: { phone: Phone }) {
     <button type="button" class="phone-position" onClick={() => ring.choose(next)}>
       {tiles.length > DOTS_MAX ? (
         <span class="phone-place">
-          {words.place((current === null ? 0 : tiles.indexOf(current)) + 1, tiles.length)}
+          {current !== null && tiles.includes(current)
+            ? words.place(tiles.indexOf(current) + 1, tiles.length)
+            : words.noPlace}
         </span>
       ) : (
         <span class="phone-dots" aria-hidden="true">
@@ -101,9 +144,8 @@ function Said({ desk, phone }: RowProps) {
   const state = desk.raising.states.value.get(id);
   const text = (): string => {
     if (offered !== null) return words.emergency.raised(name);
-    if (state?.phase === 'failed') return alarms.failed(state.text);
     if (state?.phase === 'holding') return words.emergency.holding(name);
-    return { none: '', short: alarms.short, sent: alarms.raising }[state?.phase ?? 'none'];
+    return raiseText(state, desk.connection.value.state === 'open');
   };
   return (
     <div class="phone-said">

@@ -1,4 +1,4 @@
-// Lists the talkgroups: who talks in each, mute, and a press that changes to it.
+// Lists the talkgroups: who talks in each, the favourites, mute, and a press that changes to it.
 import { ageText, clockText } from '../app/ages.js';
 import type { Desk } from '../app/desk.js';
 import { Phrase } from '../app/phrase.js';
@@ -6,6 +6,7 @@ import { show } from '../app/places.js';
 import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
 import { Icon } from '../icons/icon.js';
+import { FavouriteButton } from '../talkgroups/favourite.js';
 import { MuteButton } from '../talkgroups/mute.js';
 import type { Tile } from '../talkgroups/state.js';
 import type { Phone } from './state.js';
@@ -59,6 +60,7 @@ function Group({ tile, desk, phone: { ring } }: GroupsProps & { tile: Tile }) {
           </span>
           <span class="line name">{talkers.length > 0 ? <Talker tile={tile} /> : <Last tile={tile} />}</span>
         </div>
+        <FavouriteButton tile={tile} desk={desk} />
         <MuteButton tile={tile} desk={desk} />
       </div>
     </li>

@@ -36,12 +36,12 @@ export function phoneOf(desk: Desk): Phone {
 }
 
 function createPhone(desk: Desk): Phone {
-  const { talking, talkgroups, raising, link, alarms, answering, account, sound } = desk;
+  const { talking, talkgroups, grid, raising, link, alarms, answering, account, sound } = desk;
   const isVisible = signal(document.visibilityState === 'visible');
   document.addEventListener('visibilitychange', () => {
     isVisible.value = document.visibilityState === 'visible';
   });
-  const ring = createRing(talkgroups, talking, isPhone);
+  const ring = createRing(talkgroups, talking, { favourites: grid.favourites, isShown: isPhone });
   const undo = createUndo(systemClock);
   const heard = computed(() => heardOf(talkgroups.tiles.value, ring.current.value));
   const isRaising = computed(() =>

@@ -26,6 +26,7 @@ export const phone = {
     heard: 'The others hear you',
   },
   next: (name: string) => `Next: ${name}`,
+  noPlace: 'Not a favourite',
   place: (position: number, count: number) => `${position} of ${count}`,
   alarm: (username: string, talkgroup: string) => `${username} in ${talkgroup}`,
   emergency: {

@@ -1,4 +1,4 @@
-// Shows the second line of a tile: who talks and since when, else an alarm, loss, who talked last, and how many are online.
+// Shows the second line of a tile: who talks and since when, else an alarm or who talked last, loss, and how many are online.
 // It is not said by screen readers by itself, because that would be chatter, but for speech that is not as expected.
 import type { Emergency } from '../../client/radio.js';
 import { ageText, clockText } from '../app/ages.js';
@@ -34,16 +34,17 @@ export function Facts({ tile, alarms, lock }: FactsProps) {
               {own.alarm}
             </strong>
           )}
-          {lock?.chip != null && <strong class="flag">{lock.chip}</strong>}
-          {lost > 0 && raiser === undefined && (
-            <strong class="flag" aria-hidden="true">
-              {own.lostFrames(lost)}
-            </strong>
-          )}
           {raiser === undefined ? (
             <Last tile={tile} />
           ) : (
             <bdi class="quiet name line last">{raiser.username}</bdi>
+          )}
+          {/* At the end, so that the words before them stay where they are. */}
+          {lock?.chip != null && <strong class="flag">{lock.chip}</strong>}
+          {lost > 0 && raiser === undefined && (
+            <strong class="flag lost" aria-hidden="true">
+              {own.lostFrames(lost)}
+            </strong>
           )}
           <span class="online quiet">
             <Icon name="users" />

@@ -26,15 +26,15 @@ export type Grid = {
   readonly current: ReadonlySignal<string | null>;
   /** The talkgroup whose menu is open. */
   readonly menuOf: Signal<string | null>;
-  /** The talkgroup that the grid scrolls to and gives the focus. */
-  readonly goingTo: Signal<string | null>;
+  /** The talkgroup that the grid scrolls to, and may give the focus. */
+  readonly goingTo: Signal<{ readonly id: string; readonly takesFocus: boolean } | null>;
   show(filter: Filter): void;
   sortBy(sort: Sort): void;
   resize(size: TileSize): void;
   favour(id: string, isFavourite: boolean): void;
   /** The tile has the focus. */
   enter(id: string): void;
-  goTo(id: string): void;
+  goTo(id: string, options?: { takesFocus?: boolean }): void;
 };
 
 /** A talkgroup in which someone talked in this time is active. */
@@ -61,7 +61,7 @@ export function createGrid({ talkgroups, alarms, nowMs, clock, shelf, userId }: 
   const size: Signal<TileSize> = signal(stored.size);
   const favourites: Signal<readonly string[]> = signal(stored.favourites);
   const entered: Signal<string | null> = signal(null);
-  const goingTo: Signal<string | null> = signal(null);
+  const goingTo: Grid['goingTo'] = signal(null);
 
   const byId = computed(() => new Map(talkgroups.tiles.value.map((tile) => [tile.id, tile])));
   const existing = computed(() => new Set(byId.value.keys()));
@@ -129,13 +129,13 @@ export function createGrid({ talkgroups, alarms, nowMs, clock, shelf, userId }: 
     enter(id) {
       entered.value = id;
     },
-    goTo(id) {
+    goTo(id, { takesFocus = true } = {}) {
       if (!order.shown.peek().includes(id))
         arrange(() => {
           filter.value = 'all';
         });
-      entered.value = id;
-      goingTo.value = id;
+      if (takesFocus) entered.value = id;
+      goingTo.value = { id, takesFocus };
     },
   };
 }

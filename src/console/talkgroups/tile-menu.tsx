@@ -4,6 +4,7 @@ import { desk as currentDesk, type Desk } from '../app/desk.js';
 import { texts } from '../app/texts.js';
 import { Icon } from '../icons/icon.js';
 import { keys } from '../keys/texts.js';
+import { FavouriteButton } from './favourite.js';
 import { mayChooseEncryption, talkerLock, talkgroupLock } from './lock-words.js';
 import type { Tile } from './state.js';
 import { tiles as own } from './texts.js';
@@ -81,7 +82,9 @@ function Popup({ tile, desk }: Props) {
         {key > 0 && key <= KEYS && ` · ${own.favouriteKey(key)}`}
       </p>
       <LockWords tile={tile} desk={desk} />
-      <Favourite tile={tile} desk={desk} />
+      <FavouriteButton tile={tile} desk={desk}>
+        {own.favouriteShort}
+      </FavouriteButton>
       <button
         type="button"
         aria-label={words.members(name)}
@@ -150,21 +153,6 @@ function LockWords({ tile, desk }: Props) {
         </p>
       ))}
     </>
-  );
-}
-
-function Favourite({ tile: { id, view }, desk: { grid } }: Props) {
-  const isFavourite = grid.favourites.value.includes(id);
-  return (
-    <button
-      type="button"
-      aria-label={own.favourite(view.value.name)}
-      aria-pressed={isFavourite}
-      onClick={() => grid.favour(id, !isFavourite)}
-    >
-      <Icon name="star" />
-      {own.favouriteShort}
-    </button>
   );
 }
 

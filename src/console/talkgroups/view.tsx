@@ -97,11 +97,12 @@ function useFocus({ grid }: Desk, list: { current: HTMLUListElement | null }): v
   const focused = list.current?.contains(activeElement) ? talkgroupOf(activeElement) : null;
   const before = useRef(tiles);
   useLayoutEffect(() => {
-    const tile =
-      goingTo === null ? null : list.current?.querySelector(`[data-talkgroup="${CSS.escape(goingTo)}"]`);
+    if (goingTo === null) return;
+    const tile = list.current?.querySelector(`[data-talkgroup="${CSS.escape(goingTo.id)}"]`);
     if (tile == null) return;
     grid.goingTo.value = null;
-    enter(buttonsOf(tile)[0]);
+    if (goingTo.takesFocus) enter(buttonsOf(tile)[0]);
+    else tile.scrollIntoView({ block: 'nearest' });
   }, [goingTo, tiles, grid, list]);
   useLayoutEffect(() => {
     const place = before.current.findIndex(({ id }) => id === focused);
