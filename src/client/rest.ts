@@ -106,4 +106,18 @@ export async function callRest<T extends object>({
   throw new RestError(response.status, error, Number.isFinite(seconds) ? seconds : null);
 }
 
+/**
+ * The answer of a change. null: the change is stored, and the relay has not confirmed it. Such a change must not be sent
+ * again (docs/rest-api.md, "When to try again"). Rejects with RestError.
+ */
+export async function storedBy<Answer>(request: Promise<Answer>): Promise<Answer | null> {
+  try {
+    return await request;
+  } catch (error) {
+    if (error instanceof RestError && error.status === 503 && /change is stored/.test(error.message))
+      return null;
+    throw error;
+  }
+}
+
 const globalFetch: Fetch = (address, init) => fetch(address, init);

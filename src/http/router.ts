@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify';
 import { AppError, type RefusalCode } from '../errors.js';
 import type { BadRequest } from './advice.js';
+import type { Unread } from './under-way.js';
 
 /** `user`: a caller with a valid token. `admin`: a caller with the role admin in the token. */
 export type Access = 'public' | 'user' | 'admin';
@@ -13,6 +14,8 @@ declare module 'fastify' {
     refusals?: readonly RefusalCode[];
     /** Causes of a 400 of this route in the reference, beyond those that bad-requests.ts finds. */
     badRequests?: readonly BadRequest[];
+    /** Counts its answers that wait to be read, instead of the budget of all others. */
+    unread?: Unread;
   }
 }
 

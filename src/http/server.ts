@@ -138,8 +138,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     const isText = typeof payload === 'string';
     if (!isText && !Buffer.isBuffer(payload)) return; // nothing, or a file, for which files.ts does this
     const bytes = isText ? Buffer.byteLength(payload) : payload.length;
-    unread.admit(request, bytes);
-    unread.count(request, reply, bytes);
+    const counted = request.routeOptions.config.unread ?? unread;
+    counted.admit(request, bytes);
+    counted.count(request, reply, bytes);
   });
 
   // Clock, path and method, caller, body: 404 and 405 for everybody, then 401, 403, 400.

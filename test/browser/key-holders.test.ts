@@ -1,6 +1,6 @@
 // Who gets keys: a browser that another one accepts, and what an administrator sets at the console.
 import t from 'tap';
-import { choose, rowOf } from '../helpers/browser/admin.js';
+import { choose, confirm, rowOf } from '../helpers/browser/admin.js';
 import { desk } from '../helpers/browser/desk.js';
 import { dialogOf, encryptedService, hears, hold, SECRETS_KEY, setUpKeys } from '../helpers/browser/keys.js';
 import { startBrowser, TAP } from '../helpers/browser/sound-page.js';
@@ -50,6 +50,7 @@ t.test('a second browser waits, is accepted by the first one, and then hears', a
   await talker.page.mouse.up();
 
   await row.getByRole('button', { name: 'Delete Night desk' }).click();
+  await confirm(first.page, 'Night desk', 'Delete');
   await row.waitFor({ state: 'detached' });
   await second.page.getByRole('button', { name: 'Set up keys' }).waitFor();
 });

@@ -2,8 +2,9 @@
 import t from 'tap';
 import { END } from '../../src/protocol/frame.js';
 import { startChromium } from '../helpers/browser/chromium.js';
-import { connected, desk, openSettings, pressed } from '../helpers/browser/desk.js';
+import { connected, desk, openPage, openSettings, pressed, withPassword } from '../helpers/browser/desk.js';
 import { comesTrue } from '../helpers/eventually.js';
+import { PASSWORD } from '../helpers/http/rest.js';
 import { service } from '../helpers/service/service.js';
 
 const browser = await startChromium(t);
@@ -173,4 +174,92 @@ t.test('a dialog gives the focus back to the button that opened it', async (t) =
   await comesTrue('the button has the focus', async () => {
     return (await page.evaluate(`document.activeElement.getAttribute('aria-label')`)) === 'More for Fire 1';
   });
+});
+
+t.test('from the login to the settings a whole shift needs no pointer', async (t) => {
+  const s = await service(t);
+  const [ann, bob] = [await s.person('ann', { role: 'admin' }), await s.person('bob', { serial: 'SN-7' })];
+  const group = await s.talkgroup('Fire 1', ann, bob);
+  const other = await bob.radio();
+  await withPassword(s, ann);
+  const { page } = await openPage(t, browser, s);
+  const { keyboard } = page;
+  const type = async (...keys: string[]) => {
+    for (const key of keys) await keyboard.press(key);
+  };
+  const focused = () =>
+    page.evaluate<string>(
+      `document.activeElement.getAttribute('aria-label') ?? document.activeElement.textContent`,
+    );
+  /** By the Tab key. */
+  const reach = async (name: string | RegExp) => {
+    for (let step = 0; step < 30; step += 1) {
+      if ((await focused()).match(name) !== null) return;
+      await keyboard.press('Tab');
+    }
+    t.fail(`Tab does not reach ${name}: ${await focused()}`);
+  };
+
+  await page.getByRole('button', { name: 'Log in' }).waitFor();
+  await keyboard.type('ann');
+  await type('Tab');
+  await keyboard.type(PASSWORD);
+  await type('Enter');
+  await connected(page);
+  await page.getByRole('group', { name: 'Fire 1', exact: true }).waitFor();
+  await type('/', 'f', 'i');
+  await page.getByRole('option', { name: 'Fire 1 Talkgroup' }).waitFor();
+  await type('Enter');
+  t.equal(await focused(), 'Select Fire 1');
+
+  await keyboard.down('Space');
+  await other.hears('TALK_STARTED', ({ username }) => username === 'ann');
+  await keyboard.up('Space');
+  await other.hears('TALK_ENDED');
+  other.speaks(group.number, 'word', { start: true });
+  await page.getByText('bob is talking').waitFor();
+  other.speaks(group.number, '', { end: true });
+  await page.getByRole('region', { name: 'Last ten' }).getByText('bob').waitFor();
+  await keyboard.down('Shift');
+  await keyboard.down('Space');
+  await other.hears('TALK_STARTED', ({ username }) => username === 'ann');
+  await keyboard.up('Space');
+  await keyboard.up('Shift');
+
+  await other.asks({ type: 'GPS_UPDATE', lat: 52.52, lng: 13.405, alt: 34 });
+  await other.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: group.id });
+  await page.getByRole('group', { name: 'Emergency of bob in Fire 1' }).waitFor();
+  await type('a');
+  await reach('Acknowledge');
+  await type('Enter');
+  await other.hears('EMERGENCY', ({ state }) => state === 'acknowledged');
+  await reach('Hold to clear');
+  await keyboard.down('Enter');
+  await other.hears('EMERGENCY', ({ state }) => state === 'cleared');
+  await keyboard.up('Enter');
+
+  await reach(/, Account$/);
+  await keyboard.down('Shift');
+  await reach('Talkgroups');
+  await keyboard.up('Shift');
+  await type('ArrowRight');
+  await page.getByRole('tab', { name: 'Map', selected: true }).waitFor();
+  await page.getByRole('button', { name: 'Show bob on the map' }).waitFor();
+  await reach('Show bob on the map');
+  await type('Enter');
+  await page.getByRole('region', { name: 'Card of bob' }).waitFor();
+  await type('/', 'b', 'o');
+  await page.getByRole('option', { name: 'bob User' }).waitFor();
+  await type('Enter');
+  await page.getByRole('complementary', { name: 'Card of bob' }).getByText('SN-7').waitFor();
+  await reach(/, Account$/);
+  await type('Enter');
+  await page.getByRole('menuitem', { name: 'Settings' }).waitFor();
+  await reach('Settings');
+  await type('Enter');
+  const clock = page.getByRole('button', { name: '24-hour clock' });
+  await clock.waitFor();
+  await reach('24-hour clock');
+  await type('Enter');
+  await pressed(clock, false);
 });

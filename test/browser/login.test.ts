@@ -1,5 +1,6 @@
 // The login of the console: what a user reads when it fails, what a reload keeps, and what logging out ends.
 import t from 'tap';
+import { confirm } from '../helpers/browser/admin.js';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { connected, desk, logIn, openPage, openSettings, withPassword } from '../helpers/browser/desk.js';
 import { eventually } from '../helpers/eventually.js';
@@ -84,6 +85,7 @@ t.test('logging out everywhere ends the other consoles of the account', async (t
   const other = await desk(t, browser, s, ann);
   await openSettings(one.page);
   await one.page.getByRole('button', { name: 'Log out everywhere' }).click();
+  await confirm(one.page, 'Log out everywhere?', 'Log out everywhere');
   await one.page.getByText('You are logged out here and on every other device.').waitFor();
   await other.page.getByText('Your login is no longer valid. Log in again.').waitFor();
 });
@@ -96,6 +98,7 @@ t.test('logging out everywhere says so when the radio is closed before the answe
   await page.route('**/auth/revoke', async (route) => void (await route.fetch())); // the answer never comes
   await openSettings(page);
   await page.getByRole('button', { name: 'Log out everywhere' }).click();
+  await confirm(page, 'Log out everywhere?', 'Log out everywhere');
   await page.getByText('You are logged out here and on every other device.').waitFor();
 });
 

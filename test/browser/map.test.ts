@@ -1,6 +1,6 @@
 // The map in a real browser, drawn by software where there is no graphics card: with a radio that the test plays, and at
 // the end with the real relay.
-import { writeFile } from 'node:fs/promises';
+import { appendFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import t from 'tap';
@@ -137,6 +137,10 @@ t.test(
     await comesTrue('dark water', async () => (await colourOf(page)) === WATER.dark);
     t.strictSame(await violationsOn(page), []);
     await page.emulateMedia({ colorScheme: 'light' });
+    await appendFile(file, 'changed');
+    await page.getByRole('button', { name: 'Zoom out' }).click();
+    await page.getByText('The built-in outline of the land is shown.').waitFor();
+    await comesTrue('the built-in map', async () => LIGHT.includes(await colourOf(page)));
     await page.route('**/map.pmtiles', (route) => route.fulfill({ status: 503, json: { error: 'changed' } }));
     await page.getByRole('tab', { name: 'Talkgroups' }).click();
     await page.getByRole('tab', { name: 'Map' }).click();

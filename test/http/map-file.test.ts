@@ -63,6 +63,15 @@ t.test(
   },
 );
 
+t.test('HEAD reads no part', async (t) => {
+  const { s } = await withFile(t);
+  const answer = await fetch(`http://127.0.0.1:${s.port}${PATH}`, {
+    method: 'HEAD',
+    headers: { range: 'bytes=0-126' },
+  });
+  t.equal(answer.status, 405);
+});
+
 t.test('a map file that is replaced, changed or removed is a 503 that says what to do', async (t) => {
   const error = [503, 'the map file is missing or has changed: the service must be started again'];
   const changes: Record<string, (path: string) => Promise<void>> = {

@@ -1,7 +1,6 @@
 // Administration of the console without a page: what it sends, how lists keep their rows, and what it says of errors.
 import t from 'tap';
 import { type Rest, RestError } from '../../src/client/rest.js';
-import { createAction } from '../../src/console/admin/action.js';
 import { createDevices } from '../../src/console/admin/devices.js';
 import { wordsOf } from '../../src/console/admin/failure.js';
 import { createHolders } from '../../src/console/admin/holders.js';
@@ -11,6 +10,7 @@ import { createTable } from '../../src/console/admin/table.js';
 import { createTalkgroups } from '../../src/console/admin/talkgroups.js';
 import { texts } from '../../src/console/admin/texts.js';
 import { createUsers } from '../../src/console/admin/users.js';
+import { createAttempt } from '../../src/console/app/attempt.js';
 
 type Answer = (method: string, path: string, body: unknown) => unknown;
 
@@ -71,14 +71,14 @@ t.test('a new user is listed, its token is not kept, and a taken name is said in
     rest.sent.at(-1),
     'POST /auth/register {"username":"ann","password":"secret-of-ann","deviceSerial":"SN-1"}',
   );
-  t.match(users.creation.outcome.value, { isFailure: true, words: /rejected it: username taken/ });
+  t.match(users.creation.outcome.value, { isError: true, text: /rejected it: username taken/ });
   t.equal(users.table.list.rows.value.length, 1);
 });
 
 t.test('a second press while the first one runs sends nothing', async (t) => {
   let finish = () => {};
   let runs = 0;
-  const action = createAction();
+  const action = createAttempt(wordsOf);
   const work = () => {
     runs += 1;
     return new Promise<null>((resolve) => {
@@ -97,12 +97,12 @@ t.test('a second press while the first one runs sends nothing', async (t) => {
 t.test(
   'an error of REST becomes a sentence with the wait, and an action that failed can run again',
   async (t) => {
-    const action = createAction();
+    const action = createAttempt(wordsOf);
     const busy = new RestError(429, 'too many requests at once', 3);
     t.equal(await action.run(() => Promise.reject(busy)), false);
     t.strictSame(action.outcome.value, {
-      isFailure: true,
-      words: 'The service has too much to do. Wait 3 seconds, then try again.',
+      isError: true,
+      text: 'The service has too much to do. Wait 3 seconds, then try again.',
     });
     t.equal(await action.run(async () => null), true);
     t.equal(action.outcome.value, null);
@@ -269,7 +269,7 @@ t.test('a change that is stored without the confirmation of the relay is shown a
   const row = firstOf(talkgroups.table.list);
   t.equal(await talkgroups.rename(row, 'Fire 2'), true);
   t.equal(row.item.value.name, 'Fire 2');
-  t.strictSame(row.action.outcome.value, { isFailure: false, words: texts.unconfirmed });
+  t.strictSame(row.action.outcome.value, { isError: false, text: texts.unconfirmed });
   t.equal(await talkgroups.rotate(row), true);
   t.equal(row.item.value.rotation_counter, 4, 'the request was carried out once');
   t.equal(await talkgroups.remove(row), true);
@@ -328,7 +328,7 @@ t.test('members are added once, counted and removed', async (t) => {
   const member = firstOf(members.list);
   await members.remove(member);
   t.equal(row.item.value.members, 2);
-  t.equal(members.action.outcome.value?.words, '\u2068ann\u2069 is taken out.');
+  t.equal(members.action.outcome.value?.text, '\u2068ann\u2069 is taken out.');
   const put = 'PUT /talkgroups/t1/members/u1';
   t.strictSame(rest.sent.slice(-3), [put, put, 'DELETE /talkgroups/t1/members/u1']);
 });
@@ -359,7 +359,7 @@ t.test(
     t.match(rest.sent[1], `PATCH /talkgroups/${id} {"encryption":"required","clear_emergency":false}`);
     isRejected = true;
     t.equal(await talkgroups.create(wanted), true, 'the talkgroup exists');
-    t.match(talkgroups.creation.outcome.value?.words, /encryption is not set\. .*SECRETS_KEY/);
+    t.match(talkgroups.creation.outcome.value?.text, /encryption is not set\. .*SECRETS_KEY/);
   },
 );
 
@@ -386,7 +386,7 @@ t.test(
     ] as const) {
       error = text;
       t.equal(await talkgroups.protect(row, wanted), false);
-      t.equal(row.action.outcome.value?.words, words);
+      t.equal(row.action.outcome.value?.text, words);
     }
   },
 );
@@ -409,7 +409,7 @@ t.test('members of a talkgroup that requires encryption may have keys, or not', 
   t.equal(rest.sent.at(-1), 'PUT /talkgroups/t1/members/u1/keys {"allowed":true}');
   t.match(row.item.value.keys, { may_have_keys: true, holders: 2 });
   await members.permitKeys(row, false);
-  t.equal(members.action.outcome.value?.words, texts.keysTaken('ann'));
+  t.equal(members.action.outcome.value?.text, texts.keysTaken('ann'));
 });
 
 t.test('an administrator accepts and deletes the key holders of a user', async (t) => {
@@ -454,7 +454,7 @@ t.test('a device is renamed and disabled, and stays as it was when the service r
   isDown = true;
   t.equal(await devices.setActive(row, true), false);
   t.equal(row.item.value.active, false);
-  t.equal(row.action.outcome.value?.isFailure, true);
+  t.equal(row.action.outcome.value?.isError, true);
 });
 
 t.test('the device of a user is read by a page of one, and a deleted one is named in words', async (t) => {

@@ -250,7 +250,8 @@ t.test('a request that was rejected says why until the next press', async (t) =>
 
 t.test('the target of the emergency button stays while the pointer or the focus is on it', async (t) => {
   const wanted = signal<string | null>('fire');
-  const target = createEmergencyTarget(wanted);
+  const ids = signal<ReadonlySet<string>>(new Set(['fire', 'police']));
+  const target = createEmergencyTarget(wanted, ids);
   target.hold('pointer', true);
   wanted.value = 'police';
   t.equal(target.id.value, 'fire');
@@ -264,4 +265,8 @@ t.test('the target of the emergency button stays while the pointer or the focus 
   target.hold('pointer', true);
   wanted.value = 'fire';
   t.equal(target.id.value, 'fire', 'a button without a target gets one');
+  wanted.value = 'police';
+  t.equal(target.id.value, 'fire');
+  ids.value = new Set(['police']);
+  t.equal(target.id.value, 'police', 'the user has left the talkgroup under the pointer');
 });

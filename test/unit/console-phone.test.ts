@@ -188,9 +188,10 @@ function headsetOf() {
     clock,
   );
   const isOn = signal(false);
+  const isVisible = signal(true);
   const name: Signal<string | null> = signal(null);
   listenToHeadset({
-    ...{ isOn, talking, tone, clock, targets: () => ['a'] },
+    ...{ isOn, isVisible, talking, tone, clock, targets: () => ['a'] },
     session: { setActionHandler: (action, handler) => void handlers.set(action, handler) },
     talker: name,
     show: (talker) => void shown.push(talker),
@@ -199,11 +200,11 @@ function headsetOf() {
       return () => void played.push('stop');
     },
   });
-  return { clock, handlers, sent, tones, played, shown, talking, isOn, name };
+  return { clock, handlers, sent, tones, played, shown, talking, isOn, isVisible, name };
 }
 
 t.test('the key of a headset begins and ends a talk, and each end has a tone', async (t) => {
-  const { handlers, sent, tones, isOn, clock, talking } = headsetOf();
+  const { handlers, sent, tones, isOn, isVisible, clock, talking } = headsetOf();
   isOn.value = true;
   handlers.get('play')?.();
   t.same(sent, ['talk']);
@@ -226,6 +227,9 @@ t.test('the key of a headset begins and ends a talk, and each end has a tone', a
   ]);
   await turn();
   t.same(sent.slice(7), ['release'], 'nor does one that was denied for good');
+  isVisible.value = false;
+  handlers.get('play')?.();
+  t.same([sent.length, tones.at(-1)], [8, 'denied'], 'no talk from a locked phone');
 });
 
 t.test('a headset is left alone until it is switched on, and after it was switched off', async (t) => {

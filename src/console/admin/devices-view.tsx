@@ -49,7 +49,7 @@ function Actions({ row, devices }: { row: Row<Device>; devices: Devices }) {
   const { table } = devices;
   const { name, active } = row.item.value;
   const edit = (column: string) => () => {
-    row.action.clear();
+    row.action.outcome.value = null;
     table.editing.value = { id: row.id, column };
   };
   const setActive = async () => {

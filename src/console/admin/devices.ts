@@ -1,6 +1,5 @@
 // Lists devices, renames them, and turns them on and off.
-import type { Rest } from '../../client/rest.js';
-import { storedBy } from './failure.js';
+import { type Rest, storedBy } from '../../client/rest.js';
 import type { Row } from './list.js';
 import type { Device, Page } from './rows.js';
 import { createTable, type Table } from './table.js';

@@ -1,4 +1,5 @@
 // A cell that is edited in its place. Enter and a double click begin, Enter saves, Escape restores.
+import { useState } from 'preact/hooks';
 import { Icon } from '../icons/icon.js';
 import type { Row } from './list.js';
 import { focusAtOnce } from './parts.js';
@@ -33,7 +34,7 @@ export function EditCell<Item>(props: EditProps<Item>) {
   const now = table.editing.value;
   if (now?.id === row.id && now.column === column) return <Field {...props} />;
   const begin = () => {
-    row.action.clear();
+    row.action.outcome.value = null;
     table.editing.value = { id: row.id, column };
   };
   return (
@@ -59,18 +60,20 @@ function Field<Item>({
   column,
   title,
   name,
-  value,
+  value: now,
   choices,
   isNumber = false,
   hint,
   save,
 }: EditProps<Item>) {
+  // As it was when editing began: what others change meanwhile does not change what is entered.
+  const [value] = useState(now);
   const outcome = row.action.outcome.value;
-  const error = outcome?.isFailure ? outcome.words : null;
+  const error = outcome?.isError ? outcome.text : null;
   const end = () => {
-    const now = table.editing.peek();
+    const edited = table.editing.peek();
     // While the change was stored the user went on to another cell.
-    if (now?.id !== row.id || now.column !== column) return;
+    if (edited?.id !== row.id || edited.column !== column) return;
     table.editing.value = null;
     requestAnimationFrame(() => document.getElementById(cellOf(row, column))?.focus());
   };
@@ -92,9 +95,9 @@ function Field<Item>({
       onKeyDown={(event) => {
         if (event.key === 'Escape') {
           event.stopPropagation();
-          row.action.clear();
+          row.action.outcome.value = null;
           end();
-        } else if (event.key !== 'Enter') row.action.clear();
+        } else if (event.key !== 'Enter') row.action.outcome.value = null;
       }}
     >
       {choices === undefined ? (

@@ -40,20 +40,6 @@ function conflictOf(message: string): string {
   return /^not every node/.test(message) ? texts.notEnforced : texts.notAccepted(message);
 }
 
-/**
- * The answer of a change. null: the change is stored, and the relay has not confirmed it. Such a change must not be sent
- * again (docs/rest-api.md, "When to try again").
- */
-export async function storedBy<Answer>(request: Promise<Answer>): Promise<Answer | null> {
-  try {
-    return await request;
-  } catch (error) {
-    const rejection = rejectionOf(error);
-    if (rejection?.status === 503 && /change is stored/.test(rejection.message)) return null;
-    throw error;
-  }
-}
-
 /** null: no answer of the service, such as a lost connection. */
 function rejectionOf(error: unknown): Rejection | null {
   if (!(error instanceof Error) || !('status' in error)) return null;

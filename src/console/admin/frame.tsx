@@ -1,8 +1,8 @@
 // The panel beside a table: 348 px wide, with a title and a button that closes it. Escape closes it as well.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
+import type { Attempt } from '../app/attempt.js';
 import { Icon } from '../icons/icon.js';
-import type { Action } from './action.js';
 import { Said } from './parts.js';
 import { texts } from './texts.js';
 
@@ -56,7 +56,7 @@ export function CreationFrame({
   title: string;
   /** The text of the button. */
   submit: string;
-  action: Action;
+  action: Attempt;
   create(data: FormData): Promise<boolean>;
   onClose(): void;
   children: ComponentChildren;

@@ -1,8 +1,8 @@
 // Lists the key holders of one user, accepts and deletes them.
 import { withOwnFingerprint } from '../../client/encryption/fingerprint.js';
-import type { Rest } from '../../client/rest.js';
-import { type Action, createAction } from './action.js';
-import { storedBy } from './failure.js';
+import { type Rest, storedBy } from '../../client/rest.js';
+import { type Attempt, createAttempt } from '../app/attempt.js';
+import { wordsOf } from './failure.js';
 import { createList, type List, type Row } from './list.js';
 import { type Holder, type Page, queryOf } from './rows.js';
 import { texts } from './texts.js';
@@ -10,13 +10,13 @@ import { texts } from './texts.js';
 export interface Holders {
   readonly list: List<Holder>;
   /** What the last change said, beside the holders. */
-  readonly action: Action;
+  readonly action: Attempt;
   accept(row: Row<Holder>): Promise<boolean>;
   remove(row: Row<Holder>): Promise<boolean>;
 }
 
 export function createHolders(rest: Rest, userId: string): Holders {
-  const action = createAction();
+  const action = createAttempt(wordsOf);
   const list = createList<Holder>({
     async read({ after, limit }) {
       const query = queryOf({ user_id: userId, limit, after });

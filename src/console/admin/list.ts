@@ -1,12 +1,12 @@
 // A list that is read in pages. Its rows keep their identity over updates, so that focus and scroll stay.
 import { batch, type ReadonlySignal, type Signal, signal } from '@preact/signals';
-import { type Action, createAction } from './action.js';
+import { type Attempt, createAttempt } from '../app/attempt.js';
 import { wordsOf } from './failure.js';
 
 export interface Row<Item> {
   readonly id: string;
   readonly item: Signal<Item>;
-  readonly action: Action;
+  readonly action: Attempt;
 }
 
 export interface List<Item> {
@@ -67,7 +67,13 @@ export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List
   const isReading = signal(false);
   const failure = signal<string | null>(null);
   const waits = signal(NONE);
+  /** Counts changes of the rows. A refresh that began before one is thrown away. */
   let edition = 0;
+  let isRefreshing = false;
+  /** Ids of rows that `add` put first, out of the order of the service. */
+  let placed = new Set<string>();
+  /** The last row of `rowFor` that is not listed. */
+  let apart: Row<Item> | null = null;
   let isOpened = false;
   let next: string | null = null;
   // At most one: a newer one replaces it, such as the next letter of a search.
@@ -96,42 +102,54 @@ export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List
   }
 
   async function pages({ after, count }: Reading, isWanted: () => boolean) {
-    const items: Item[] = [];
+    // By id: a row that was renamed between two pages is on both.
+    const items = new Map<string, Item>();
     let end = after;
     do {
       const page = await read({ after: end, limit: PAGE_ROWS });
-      items.push(...page.items);
+      for (const item of page.items) items.set(idOf(item), item);
       end = page.next;
-    } while (end !== null && items.length < count && isWanted());
-    return { items, end };
+    } while (end !== null && items.size < count && isWanted());
+    return { items: [...items.values()], end };
   }
 
+  /** One at a time: a slow service is not asked more often. A failure waits for the next one. */
   async function refresh(): Promise<void> {
-    const shown = rows.peek().slice(0, LIVE_ROWS);
-    if (!isOpened || isReading.peek()) return;
+    if (!isOpened || isReading.peek() || isRefreshing) return;
+    // The first reading has failed.
+    if (rows.peek().length === 0 && failure.peek() !== null) return run({ after: null, count: 1 });
+    isRefreshing = true;
     const before = edition;
     const isSame = () => edition === before && !isReading.peek();
-    const found = await pages({ after: null, count: shown.length }, isSame).catch(() => null); // the next one tries again
+    const shown = new Map(rows.peek().map((row) => [row.id, { row, item: row.item.peek() }]));
+    const count = Math.min(shown.size, LIVE_ROWS);
+    const found = await pages({ after: null, count }, isSame).catch(() => null);
+    isRefreshing = false;
     if (found === null || !isSame()) return;
-    const known = new Map(shown.map((row) => [row.id, row]));
     const { items, end } = found;
     const ids = items.map(idOf);
     // Behind the last known one are rows of a page that is not shown.
-    const last = isWhole.peek() ? ids.length : ids.findLastIndex((id) => known.has(id));
-    const added = ids.slice(0, last + 1).filter((id) => !known.has(id)).length;
-    const kept = ids.filter((id) => known.has(id)).length;
+    const last = isWhole.peek() ? ids.length : ids.findLastIndex((id) => shown.has(id) && !placed.has(id));
+    const kept = ids.filter((id) => shown.has(id)).length;
     batch(() => {
+      failure.value = null;
       for (const item of items) {
-        const row = known.get(idOf(item));
-        if (row !== undefined) row.item.value = item;
+        const known = shown.get(idOf(item));
+        // What was saved here meanwhile is newer than what was read.
+        if (known !== undefined && known.row.item.peek() === known.item && !known.row.action.isBusy.peek())
+          known.row.item.value = item;
       }
-      // A row that is not on these pages may be on a later one.
-      waits.value = { added, removed: end === null ? shown.length - kept : 0 };
+      waits.value = {
+        added: ids.slice(0, last + 1).filter((id) => !shown.has(id)).length,
+        // A row that is not on these pages may be on a later one.
+        removed: end === null ? shown.size - kept : 0,
+      };
     });
   }
 
   function show(after: string | null, items: readonly Item[], end: string | null): void {
     const known = new Map(rows.peek().map((row) => [row.id, row]));
+    if (apart !== null) known.set(apart.id, apart);
     const kept = after === null ? [] : rows.peek();
     const shown = new Set(kept.map(({ id }) => id));
     // A row that was added here, and that its page has as well, is shown once.
@@ -146,6 +164,7 @@ export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List
       failure.value = null;
       waits.value = NONE;
     });
+    if (after === null) placed = new Set();
     edition += 1;
     next = end;
   }
@@ -153,7 +172,7 @@ export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List
   function rowOf(item: Item, known: ReadonlyMap<string, Row<Item>>): Row<Item> {
     const row = known.get(idOf(item));
     if (row === undefined) {
-      return { id: idOf(item), item: signal(item), action: createAction() };
+      return { id: idOf(item), item: signal(item), action: createAttempt(wordsOf) };
     }
     row.item.value = item;
     return row;
@@ -161,7 +180,12 @@ export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List
 
   return {
     ...{ rows, isWhole, isReading, failure, waiting: waits, refresh },
-    rowFor: (item) => rowOf(item, new Map(rows.peek().map((row) => [row.id, row]))),
+    rowFor(item) {
+      const listed = rows.peek().find(({ id }) => id === idOf(item));
+      if (listed !== undefined) return listed;
+      apart = rowOf(item, new Map());
+      return apart;
+    },
     open() {
       if (isOpened) return;
       isOpened = true;
@@ -176,6 +200,7 @@ export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List
     restart: () => run({ after: null, count: 1 }),
     add(item) {
       edition += 1;
+      placed.add(idOf(item));
       rows.value = [rowOf(item, new Map()), ...rows.peek()];
     },
     remove(id) {

@@ -1,8 +1,8 @@
 // Lists the members of one talkgroup, removes them, and finds users to add.
 import { type ReadonlySignal, signal } from '@preact/signals';
-import type { Rest } from '../../client/rest.js';
-import { type Action, createAction } from './action.js';
-import { storedBy } from './failure.js';
+import { type Rest, storedBy } from '../../client/rest.js';
+import { type Attempt, createAttempt } from '../app/attempt.js';
+import { wordsOf } from './failure.js';
 import { createList, type List, type Row } from './list.js';
 import { type Member, type MemberKeys, type Page, queryOf, type Talkgroup, type User } from './rows.js';
 import { texts } from './texts.js';
@@ -14,7 +14,7 @@ export interface Members {
   readonly found: List<User>;
   readonly start: ReadonlySignal<string>;
   /** What the last change said, beside the members. */
-  readonly action: Action;
+  readonly action: Attempt;
   search(start: string): void;
   add(row: Row<User>): Promise<boolean>;
   remove(row: Row<Member>): Promise<boolean>;
@@ -27,7 +27,7 @@ type ReadKeys = MemberKeys & { readonly user_id: string };
 
 export function createMembers(rest: Rest, talkgroup: Row<Talkgroup>): Members {
   const start = signal('');
-  const action = createAction();
+  const action = createAttempt(wordsOf);
   const path = `/talkgroups/${talkgroup.id}/members`;
   const found = usersByName(rest, () => start.peek());
   const list = createList<Member>({

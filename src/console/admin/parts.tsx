@@ -1,6 +1,6 @@
 // The parts that the lists beside the tables share: members of a talkgroup, key holders of a user.
 import type { ComponentChildren } from 'preact';
-import type { Action } from './action.js';
+import type { Attempt } from '../app/attempt.js';
 import { type List, PAGE_ROWS, type Row } from './list.js';
 import { texts } from './texts.js';
 
@@ -45,11 +45,11 @@ export function ListView<Item>({
 }
 
 /** What the last change said, beside what it was about. The element stays, so that screen readers hear a change. */
-export function Said({ action }: { action: Action }) {
+export function Said({ action }: { action: Attempt }) {
   const outcome = action.outcome.value;
   return (
-    <p class={outcome?.isFailure ? 'admin-said error' : 'admin-said quiet'} role="status">
-      {outcome?.words ?? ''}
+    <p class={outcome?.isError ? 'admin-said error' : 'admin-said quiet'} role="status">
+      {outcome?.text ?? ''}
     </p>
   );
 }
@@ -68,7 +68,7 @@ export function ActionButton({
   label,
   onPress,
 }: {
-  action: Action;
+  action: Attempt;
   label: string;
   onPress: () => void;
 }) {

@@ -1,6 +1,6 @@
 // Shows a table: a bar with what is found, a head that sorts, rows of one height, and the next page when its end is near.
 import type { ComponentChildren } from 'preact';
-import { useEffect } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from '../icons/icon.js';
 import type { List, Row } from './list.js';
 import type { Section } from './state.js';
@@ -85,9 +85,10 @@ function Tools<Item>({ section, table, nameOf }: Pick<TableProps<Item>, 'section
   const { list } = table;
   const row = table.acted.value;
   const outcome = row?.action.outcome.value ?? null;
-  const words = row !== null && outcome !== null ? texts.said(nameOf(row), outcome.words) : '';
+  const words = row !== null && outcome !== null ? texts.said(nameOf(row), outcome.text) : '';
   const failure = list.failure.value;
-  const isBad = failure !== null || outcome?.isFailure === true;
+  const trouble = failure ?? table.trouble.value;
+  const isBad = trouble !== null || outcome?.isError === true;
   const count = texts.count[section](list.rows.value.length);
   const counted = list.isWhole.value ? count : texts.firstOf(count);
   return (
@@ -109,7 +110,7 @@ function Tools<Item>({ section, table, nameOf }: Pick<TableProps<Item>, 'section
         {texts.reload}
       </button>
       <p class={isBad ? 'admin-outcome error' : 'admin-outcome'} role="status">
-        {failure ?? words}
+        {trouble ?? words}
       </p>
       <Waiting list={list} />
       <p class="admin-count quiet" role="status">
@@ -124,12 +125,29 @@ function Waiting<Item>({ list }: { list: List<Item> }) {
   const { added, removed } = list.waiting.value;
   return (
     <div class="admin-waiting" role="status">
-      {added + removed > 0 && (
-        <button type="button" onClick={() => void list.reload()}>
-          {texts.waiting(added, removed)}
-        </button>
-      )}
+      {added + removed > 0 && <ShowWaiting list={list} text={texts.waiting(added, removed)} />}
     </div>
+  );
+}
+
+/** The focus goes to the first new row, and without one to the search. */
+function ShowWaiting<Item>({ list, text }: { list: List<Item>; text: string }) {
+  const button = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => {
+    const shown = button.current;
+    return () => {
+      if (document.activeElement === shown) focusRow(null);
+    };
+  }, []);
+  const show = async () => {
+    const before = new Set(list.rows.peek().map(({ id }) => id));
+    await list.reload();
+    focusRow(list.rows.peek().find(({ id }) => !before.has(id))?.id ?? null);
+  };
+  return (
+    <button type="button" ref={button} onClick={() => void show()}>
+      {text}
+    </button>
   );
 }
 
@@ -171,7 +189,7 @@ function Head<Item>({ columns, table }: TableProps<Item>) {
 
 function BodyRow<Item>({ row, table, columns, actions }: TableProps<Item> & { row: Row<Item> }) {
   const side = table.side.value;
-  const isOpen = side !== null && side.kind !== 'new' && side.row === row;
+  const isOpen = side !== null && side.kind !== 'new' && side.row.id === row.id;
   return (
     <tr id={`row-${row.id}`} class={isOpen ? 'open' : ''}>
       {columns.map(({ key, isNumber = false, isControl = false, cell }) => (

@@ -22,6 +22,8 @@ export interface Table<Item> {
   /** The row of the last action, of which the outcome is shown. */
   readonly acted: Signal<Row<Item> | null>;
   readonly side: Signal<Side<Item> | null>;
+  /** What went wrong besides the list and the actions of its rows, until the next search. */
+  readonly trouble: Signal<string | null>;
   /** Removes the row and all that is open of it. Returns the id of the row that takes its place, null when there is none. */
   remove(row: Row<Item>): string | null;
 }
@@ -39,15 +41,17 @@ export function createTable<Item>({ sort: first, idOf, read }: TableSource<Item>
   const editing: Table<Item>['editing'] = signal(null);
   const acted: Table<Item>['acted'] = signal(null);
   const side: Table<Item>['side'] = signal(null);
+  const trouble: Table<Item>['trouble'] = signal(null);
   const list = createList<Item>({
     read: ({ after, limit }) => read(queryOf({ sort: sort.peek(), find: find.peek(), limit, after })),
     idOf,
   });
 
   return {
-    ...{ list, find, sort, editing, acted, side },
+    ...{ list, find, sort, editing, acted, side, trouble },
     search(text) {
       find.value = text;
+      trouble.value = null;
       void list.restart();
     },
     sortBy(column) {

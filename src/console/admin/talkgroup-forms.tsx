@@ -1,4 +1,5 @@
 // The forms beside the table of talkgroups: a new one, and the encryption of one.
+import { useState } from 'preact/hooks';
 import { CreationFrame, Frame } from './frame.js';
 import type { Row } from './list.js';
 import { focusAtOnce, Said, textIn } from './parts.js';
@@ -74,11 +75,9 @@ export function TalkgroupProtection({
   );
 }
 
-function ProtectionFields({
-  encryption,
-  mayEmergencyBeClear,
-  isFirst = false,
-}: Protection & { isFirst?: boolean }) {
+function ProtectionFields({ isFirst = false, ...now }: Protection & { isFirst?: boolean }) {
+  // As it was when the form was opened: what others change meanwhile does not change what is chosen.
+  const [{ encryption, mayEmergencyBeClear }] = useState(now);
   return (
     <>
       <label class="field">

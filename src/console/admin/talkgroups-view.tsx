@@ -97,7 +97,7 @@ function Actions({ row, talkgroups }: { row: Row<Talkgroup>; talkgroups: Talkgro
     table.side.value = { kind, row };
   };
   const rename = () => {
-    row.action.clear();
+    row.action.outcome.value = null;
     table.editing.value = { id: row.id, column: 'name' };
   };
   const rotate = async () => {

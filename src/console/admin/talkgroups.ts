@@ -1,7 +1,7 @@
 // Lists all talkgroups, creates, changes and deletes them, and rotates their keys.
-import type { Rest } from '../../client/rest.js';
-import { type Action, createAction } from './action.js';
-import { storedBy, wordsOf } from './failure.js';
+import { type Rest, storedBy } from '../../client/rest.js';
+import { type Attempt, createAttempt } from '../app/attempt.js';
+import { wordsOf } from './failure.js';
 import type { Row } from './list.js';
 import { createMembers, type Members } from './members.js';
 import { type Encryption, type FloorMode, oneOf, type Page, type Talkgroup } from './rows.js';
@@ -10,7 +10,7 @@ import { texts } from './texts.js';
 
 export interface Talkgroups {
   readonly table: Table<Talkgroup>;
-  readonly creation: Action;
+  readonly creation: Attempt;
   create(wanted: { name: string; floorMode: FloorMode } & Protection): Promise<boolean>;
   rename(row: Row<Talkgroup>, name: string): Promise<boolean>;
   changeMode(row: Row<Talkgroup>, mode: FloorMode): Promise<boolean>;
@@ -34,7 +34,7 @@ interface Answer {
 }
 
 export function createTalkgroups(rest: Rest): Talkgroups {
-  const creation = createAction();
+  const creation = createAttempt(wordsOf);
   const members = new WeakMap<Row<Talkgroup>, Members>();
   const table = createTable<Talkgroup>({
     sort: 'name',

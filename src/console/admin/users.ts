@@ -1,8 +1,8 @@
 // Lists accounts, finds them by a part of the name or by their device, creates them, and revokes their tokens.
 import { type ReadonlySignal, signal } from '@preact/signals';
-import type { Rest } from '../../client/rest.js';
-import { type Action, createAction } from './action.js';
-import { storedBy, wordsOf } from './failure.js';
+import { type Rest, storedBy } from '../../client/rest.js';
+import { type Attempt, createAttempt } from '../app/attempt.js';
+import { wordsOf } from './failure.js';
 import { createHolders, type Holders } from './holders.js';
 import { createList, type List, type Row } from './list.js';
 import { type Device, oneOf, type Page, queryOf, type User } from './rows.js';
@@ -14,20 +14,22 @@ export interface Users {
   /** What is known of devices, in words, by device id. */
   readonly devices: ReadonlySignal<ReadonlyMap<string, string>>;
   showDevice(deviceId: string): Promise<void>;
-  readonly creation: Action;
+  readonly creation: Attempt;
   /** As the user would register. An empty serial: the account has no device. */
   create(wanted: { username: string; password: string; deviceSerial: string }): Promise<boolean>;
   revoke(row: Row<User>): Promise<boolean>;
   /** Its key holders, from the time that they are shown until `closeCard`. */
   holdersOf(row: Row<User>): Holders;
   closeCard(row: Row<User>): void;
-  /** Reads one account and opens its card. An account that does not exist opens none. */
+  /** Reads one account and opens its card. The last one that was asked for wins. */
   openCard(userId: string): Promise<void>;
 }
 
 export function createUsers(rest: Rest): Users {
   const devices = signal<ReadonlyMap<string, string>>(new Map());
-  const creation = createAction();
+  const creation = createAttempt(wordsOf);
+  /** Counts the cards that were asked for. */
+  let wanted = 0;
   const holders = new WeakMap<Row<User>, Holders>();
   const table = createTable<User>({
     sort: 'username',
@@ -71,8 +73,16 @@ export function createUsers(rest: Rest): Users {
       holders.delete(row);
     },
     async openCard(userId) {
-      const user = await readUser(rest, userId).catch(() => null); // the table says what is wrong
-      if (user !== null) table.side.value = { kind: 'card', row: table.list.rowFor(user) };
+      wanted += 1;
+      const own = wanted;
+      try {
+        const user = await readUser(rest, userId);
+        if (own !== wanted) return; // another one was chosen meanwhile
+        table.trouble.value = user === null ? texts.missing : null;
+        if (user !== null) table.side.value = { kind: 'card', row: table.list.rowFor(user) };
+      } catch (error) {
+        if (own === wanted) table.trouble.value = wordsOf(error);
+      }
     },
     revoke: (row) =>
       row.action.run(async () => {

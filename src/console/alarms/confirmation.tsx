@@ -20,7 +20,9 @@ export function Confirmation({ question, confirm, onAnswer }: ConfirmationProps)
       <button type="button" class="danger" onClick={() => onAnswer(true)}>
         {confirm}
       </button>
-      <bdi class="line name">{question}</bdi>
+      <bdi class="line name" title={question}>
+        {question}
+      </bdi>
       <button ref={cancel} type="button" onClick={() => onAnswer(false)}>
         {texts.cancel}
       </button>

@@ -6,7 +6,7 @@ import { insideEvents } from '../app/inside.js';
 import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
 import { Icon } from '../icons/icon.js';
-import { HoldButton } from '../talk/hold-button.js';
+import { HoldButton, PressButton } from '../talk/hold-button.js';
 import { Confirmation } from './confirmation.js';
 import { raiseText } from './raise-text.js';
 
@@ -18,12 +18,17 @@ export function EmergencyPlace({ desk }: { desk: Desk }) {
   const tile = all.tiles.value.find((one) => one.id === id);
   useEffect(() => {
     const follow = ({ target: element }: FocusEvent) => {
-      if (!(element instanceof Element) || element.closest('.emergency-place') !== null) return;
-      focused.value = element.closest<HTMLElement>('[data-talkgroup]')?.dataset.talkgroup ?? null;
+      const id =
+        element instanceof Element && element.closest<HTMLElement>('[data-talkgroup]')?.dataset.talkgroup;
+      // On the way from a tile to this button the focus is elsewhere.
+      if (id) focused.value = id;
     };
     document.addEventListener('focusin', follow);
-    return () => document.removeEventListener('focusin', follow);
-  }, [focused]);
+    return () => {
+      document.removeEventListener('focusin', follow);
+      for (const by of ['pointer', 'focus'] as const) target.hold(by, false);
+    };
+  }, [focused, target]);
   return (
     <section
       class="emergency-place"
@@ -70,26 +75,36 @@ function EmergencyButton({ id, name, desk }: { id: string; name: string; desk: D
       </div>
     );
   }
+  const face = (
+    <>
+      <Icon name="triangle-alert" />
+      <span class="name emergency-text" title={name}>
+        {text === '' ? <Phrase say={(shown = '') => talkgroups.emergency(shown)} names={[name]} /> : text}
+      </span>
+      {state?.phase === 'holding' && <span class="filling" aria-hidden="true" />}
+    </>
+  );
+  const common = {
+    class: 'danger emergency',
+    name: talkgroups.emergency(name),
+    describedBy: 'emergency-hint',
+  };
   return (
     <>
-      <HoldButton
-        class="danger emergency"
-        name={talkgroups.emergency(name)}
-        describedBy="emergency-hint"
-        onHold={() => {
-          if (!isConfirming) raising.press(id, raise);
-        }}
-        onLetGo={() => {
-          if (isConfirming) isAsking.value = true;
-          else raising.release(id);
-        }}
-      >
-        <Icon name="triangle-alert" />
-        <span class="name emergency-text">
-          {text === '' ? <Phrase say={(shown = '') => talkgroups.emergency(shown)} names={[name]} /> : text}
-        </span>
-        {state?.phase === 'holding' && <span class="filling" aria-hidden="true" />}
-      </HoldButton>
+      {isConfirming ? (
+        <PressButton
+          {...common}
+          onPress={() => {
+            isAsking.value = true;
+          }}
+        >
+          {face}
+        </PressButton>
+      ) : (
+        <HoldButton {...common} onHold={() => raising.press(id, raise)} onLetGo={() => raising.release(id)}>
+          {face}
+        </HoldButton>
+      )}
       {/* Over the button, not in it: it is no part of its name. */}
       <span id="emergency-hint" class={text === '' ? 'emergency-hint' : 'visually-hidden'}>
         {isConfirming ? words.confirmHint : words.hold}

@@ -7,13 +7,20 @@ export type EmergencyTarget = {
   hold(by: 'pointer' | 'focus', isHeld: boolean): void;
 };
 
-/** Follows `wanted` while nothing holds it. A button without a target gets one also while it is held. */
-export function createEmergencyTarget(wanted: ReadonlySignal<string | null>): EmergencyTarget {
+/**
+ * Follows `wanted` while nothing holds it. A button without a target, or with one that the user has left, gets another also
+ * while it is held. `ids`: of the talkgroups of the user.
+ */
+export function createEmergencyTarget(
+  wanted: ReadonlySignal<string | null>,
+  ids: ReadonlySignal<ReadonlySet<string>>,
+): EmergencyTarget {
   const id: Signal<string | null> = signal(wanted.peek());
   const holders = new Set<string>();
   effect(() => {
     const now = wanted.value;
-    if (holders.size === 0 || id.peek() === null) id.value = now;
+    const current = id.peek();
+    if (holders.size === 0 || current === null || !ids.value.has(current)) id.value = now;
   });
   return {
     id,

@@ -4,6 +4,8 @@ import type { Clock } from '../../client/clock.js';
 import type { Emergency } from '../../client/radio.js';
 import type { Changes } from '../worker/messages.js';
 
+/** After a failed reading. Each change would read again, and a service in trouble gets no rest. */
+const AGAIN_MS = 5_000;
 /** An answer that takes longer does not hold up the alarms that are known. */
 const WAIT_MS = 2_000;
 
@@ -29,11 +31,17 @@ export function createOlder({
   let opened = 0;
   /** What came while an answer is awaited. null: none is. */
   let held: Emergency[] | null = null;
+  /** Ids that were cleared since the last reading began. Its answer may still have them. */
+  const clearedSince = new Set<string>();
 
   return {
     take({ connection, talkgroups = [], left, emergencies }) {
       for (const id of left) forget(id);
-      for (const { emergency_id, state } of emergencies) if (state === 'cleared') found.delete(emergency_id);
+      for (const { emergency_id, state } of emergencies) {
+        if (state !== 'cleared') continue;
+        found.delete(emergency_id);
+        clearedSince.add(emergency_id);
+      }
       const isNew = connection !== undefined && connection.opened !== opened;
       opened = connection?.opened ?? opened;
       const isMissing = talkgroups.filter((view) => hasMore(view, emergencies)).length > 0;
@@ -63,6 +71,7 @@ export function createOlder({
 
   function read(emergencies: readonly Emergency[]): void {
     held = [...emergencies];
+    clearedSince.clear();
     const cancel = clock.after(WAIT_MS, release);
     readAll().then(
       (all) => {
@@ -72,7 +81,7 @@ export function createOlder({
       // RestError: the alarms that the radio knows are shown without the others. The next change tries again.
       () => {
         cancel();
-        totals.clear();
+        clock.after(AGAIN_MS, () => totals.clear());
         release();
       },
     );
@@ -91,7 +100,9 @@ export function createOlder({
 
   /** What the radio says is newer than the answer. */
   function merged(all: readonly Emergency[], said: readonly Emergency[]): Emergency[] {
-    const listed = all.filter(({ talkgroup_id }) => talkgroupIds.has(talkgroup_id));
+    const listed = all.filter(
+      ({ talkgroup_id, emergency_id }) => talkgroupIds.has(talkgroup_id) && !clearedSince.has(emergency_id),
+    );
     const ids = new Set(listed.map(({ emergency_id }) => emergency_id));
     const cleared = [...found.values()].filter(({ emergency_id }) => !ids.has(emergency_id));
     for (const { emergency_id } of cleared) found.delete(emergency_id);

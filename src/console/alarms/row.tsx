@@ -58,13 +58,11 @@ export function AlarmRowView({ row, desk, isScrolling }: RowProps) {
           </span>
         </div>
         <Facts row={row} talkgroup={talkgroup} desk={desk} />
-        <div class="line">
-          {end === null ? (
-            <Buttons emergency={emergency} talkgroup={talkgroup} desk={desk} isScrolling={isScrolling} />
-          ) : (
-            <span>{words.stays}</span>
-          )}
-        </div>
+        {end === null ? (
+          <Buttons emergency={emergency} talkgroup={talkgroup} desk={desk} isScrolling={isScrolling} />
+        ) : (
+          <div class="line">{words.stays}</div>
+        )}
       </div>
     </li>
   );
@@ -117,16 +115,26 @@ function Buttons({
   const meaning = meaningFor(emergency, desk.account);
   const isAsking = useSignal(false);
   const { isConfirming } = desk.settings.settings.value;
+  const line = useRef<HTMLDivElement>(null);
+  const wasAsking = useRef(false);
+  // The focus comes back to the button that asked.
+  useLayoutEffect(() => {
+    if (wasAsking.current && !isAsking.value)
+      line.current?.querySelector<HTMLElement>('button:last-of-type')?.focus();
+    wasAsking.current = isAsking.value;
+  });
   if (isAsking.value && isConfirming && meaning === 'clear') {
     return (
-      <Confirmation
-        question={words.clearQuestion(emergency.username)}
-        confirm={words.clearNow}
-        onAnswer={(isConfirmed) => {
-          isAsking.value = false;
-          if (isConfirmed) desk.answering.act(id, requestOf(desk, id, 'EMERGENCY_CLEAR'));
-        }}
-      />
+      <div class="line" ref={line}>
+        <Confirmation
+          question={words.clearQuestion(emergency.username)}
+          confirm={words.clearNow}
+          onAnswer={(isConfirmed) => {
+            isAsking.value = false;
+            if (isConfirmed) desk.answering.act(id, requestOf(desk, id, 'EMERGENCY_CLEAR'));
+          }}
+        />
+      </div>
     );
   }
   const onAsk = isConfirming
@@ -135,7 +143,7 @@ function Buttons({
       }
     : null;
   return (
-    <>
+    <div class="line" ref={line}>
       <button
         type="button"
         onClick={() => {
@@ -154,7 +162,7 @@ function Buttons({
         {texts.talkgroups.short.talk}
       </HoldButton>
       {meaning !== null && <AnswerButton emergencyId={id} {...{ meaning, desk, isScrolling, onAsk }} />}
-    </>
+    </div>
   );
 }
 

@@ -1,4 +1,4 @@
-// Runs what a form asks for, once at a time, and keeps in words what became of it.
+// Runs what a form or a button asks for, once at a time, and keeps in words what became of it.
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 
 export type Outcome = { text: string; isError: boolean };
@@ -11,16 +11,17 @@ export type Attempt = {
    * Resolves with true when the work is done. A second press while the first one runs sends nothing. The work returns what to
    * say, or null. `failed` puts its rejection into words.
    */
-  run(work: () => Promise<string | null>, failed: (error: unknown) => string): Promise<boolean>;
+  run(work: () => Promise<string | null>, failed?: (error: unknown) => string): Promise<boolean>;
 };
 
-export function createAttempt(): Attempt {
+/** `inWords`: of a rejection, where `run` says nothing else. */
+export function createAttempt(inWords = (error: unknown): string => (error as Error).message): Attempt {
   const isBusy = signal(false);
   const outcome: Signal<Outcome | null> = signal(null);
   return {
     isBusy,
     outcome,
-    async run(work, failed) {
+    async run(work, failed = inWords) {
       if (isBusy.peek()) return false;
       isBusy.value = true;
       outcome.value = null;

@@ -29,7 +29,8 @@ import { type Account, logOut } from './session.js';
 import { texts } from './texts.js';
 import { nowMs } from './ticking.js';
 
-export type SoundState = 'off' | 'starting' | 'on' | { failed: string };
+/** `mayRetry`: the next start may succeed. */
+export type SoundState = 'off' | 'starting' | 'on' | { failed: string; mayRetry: boolean };
 
 export type Desk = {
   readonly account: Account;
@@ -92,7 +93,9 @@ export function createDesk(account: Account, config: Config): Desk {
   const playing: Signal<SoundState> = signal('off');
   const failedPart: Signal<FailedPart | null> = signal(null);
   const soundState = computed(() =>
-    failedPart.value === null ? playing.value : { failed: texts.sound.failedPart[failedPart.value] },
+    failedPart.value === null
+      ? playing.value
+      : { failed: texts.sound.failedPart[failedPart.value], mayRetry: false },
   );
   const connection = signal(CONNECTING);
   const lostAtMs: Signal<number | null> = signal(null);
@@ -134,15 +137,17 @@ export function createDesk(account: Account, config: Config): Desk {
     ...{ shelf: localStorage, userId: account.userId },
   });
   const focused: Signal<string | null> = signal(null);
+  const ids = computed(() => new Set(talkgroups.tiles.value.map(({ id }) => id)));
   const emergencyTarget = createEmergencyTarget(
     computed(() => {
       const [first = null] = targetsOf({
         selected: talkgroups.selected.value.map(({ id }) => id),
-        focused: focused.value,
+        focused: ids.value.has(focused.value ?? '') ? focused.value : null,
         all: talkgroups.tiles.value.map(({ id }) => id),
       });
       return first;
     }),
+    ids,
   );
   const isConnected = computed(() => connection.value.state === 'open');
   const microphone = createMicrophoneControl(sound, {
@@ -246,7 +251,8 @@ export function createDesk(account: Account, config: Config): Desk {
   }
 
   function startSound(): void {
-    if (playing.peek() !== 'off') return;
+    const state = playing.peek();
+    if (state === 'starting' || state === 'on') return;
     playing.value = 'starting';
     sound.start().then(
       () => {
@@ -254,7 +260,7 @@ export function createDesk(account: Account, config: Config): Desk {
         setOutputs();
       },
       (error: Error) => {
-        playing.value = { failed: error.message };
+        playing.value = { failed: error.message, mayRetry: true };
       },
     );
   }

@@ -1,6 +1,6 @@
 // Keeps the account that is logged in, and its token for a reload of this tab.
 import { type Signal, signal } from '@preact/signals';
-import { callRest, createRest, type Rest, type RestError } from '../../client/rest.js';
+import { callRest, createRest, type Rest, type RestError, storedBy } from '../../client/rest.js';
 import { readClaims } from './token.js';
 
 export type Account = {
@@ -60,7 +60,8 @@ export function logOut(reason: LoggedOut): void {
 export async function logOutEverywhere(): Promise<void> {
   revoking = true;
   try {
-    await account.value?.rest.post('/auth/revoke');
+    const current = account.value;
+    if (current !== null) await storedBy(current.rest.post('/auth/revoke'));
   } finally {
     revoking = false;
   }

@@ -1,5 +1,6 @@
 // The step in which the user hears and sees that the microphone works.
 import { useSignal, useSignalEffect } from '@preact/signals';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Desk } from '../app/desk.js';
 import { Icon } from '../icons/icon.js';
 import { HearYourself, LevelMeter, MicrophoneChoice, microphoneTrouble } from '../settings/microphone.js';
@@ -15,8 +16,13 @@ export function MicrophoneStep({ desk }: { desk: Desk }) {
     if (dbfsOf(microphone.level.value) >= SILENT_DBFS) isHeard.value = true;
   });
   const isDone = settings.settings.value.isSetUp || steps.wasAllowed.value === true;
-  if (isDone) return <p class="quiet">{words.is}</p>;
   const state = microphone.state.value;
+  const next = useRef<HTMLButtonElement>(null);
+  // The button that opened it is removed.
+  useLayoutEffect(() => {
+    if (state === 'open' && document.activeElement === document.body) next.current?.focus();
+  }, [state]);
+  if (isDone) return <p class="quiet">{words.is}</p>;
   const trouble = microphoneTrouble(state);
   return (
     <>
@@ -49,6 +55,7 @@ export function MicrophoneStep({ desk }: { desk: Desk }) {
           )}
         </p>
         <button
+          ref={next}
           type="button"
           class={state === 'open' ? 'primary next' : 'next'}
           disabled={state !== 'open'}

@@ -1,6 +1,6 @@
 // Creates a talkgroup with the user in it, and adds people to it.
 import { type ReadonlySignal, signal } from '@preact/signals';
-import type { Rest } from '../../client/rest.js';
+import { type Rest, storedBy } from '../../client/rest.js';
 import { type Attempt, createAttempt } from '../app/attempt.js';
 import { firstRun as words } from './texts.js';
 
@@ -18,21 +18,32 @@ export function createPeople(rest: Rest, userId: string): People {
   const { isBusy, outcome, run } = createAttempt();
   const hasOthers = signal(false);
   const join = (talkgroupId: string, memberId: string) =>
-    rest.put(`/talkgroups/${talkgroupId}/members/${memberId}`);
+    storedBy(rest.put(`/talkgroups/${talkgroupId}/members/${memberId}`));
+  // What exists when the second half of a step fails: the next try repeats that half alone.
+  let created: { name: string; id: string } | null = null;
+  let registered: { username: string; id: string } | null = null;
   return {
     ...{ isBusy, outcome, hasOthers },
     createTalkgroup: (name) =>
       run(async () => {
-        const { talkgroup } = await rest.post<{ talkgroup: { id: string } }>('/talkgroups', { name });
-        await join(talkgroup.id, userId);
+        if (created?.name !== name) {
+          const { talkgroup } = await rest.post<{ talkgroup: { id: string } }>('/talkgroups', { name });
+          created = { name, id: talkgroup.id };
+        }
+        await join(created.id, userId);
         return null;
       }, failedBy(words.talkgroup.failed)),
     add: (talkgroupId, person) =>
       run(async () => {
-        const answer = await rest.post<{ userId: string }>('/auth/register', person);
-        await join(talkgroupId, answer.userId);
+        const { username } = person;
+        if (registered?.username !== username) {
+          const { userId: id } = await rest.post<{ userId: string }>('/auth/register', person);
+          registered = { username, id };
+        }
+        await join(talkgroupId, registered.id);
+        registered = null;
         hasOthers.value = true;
-        return words.people.added(person.username);
+        return words.people.added(username);
       }, failedBy(words.people.failed)),
     async look(talkgroupId) {
       const path = `/talkgroups/${talkgroupId}/members?limit=2`;

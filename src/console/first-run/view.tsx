@@ -1,6 +1,6 @@
 // Shows the first steps: a talkgroup, the microphone, and for administrators the first people.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useMemo } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks';
 import { desk as currentDesk, type Desk } from '../app/desk.js';
 import { Phrase } from '../app/phrase.js';
 import { show } from '../app/places.js';
@@ -51,11 +51,12 @@ function FirstRun({ desk }: { desk: Desk }) {
   ];
   const open = openStep(steps);
   const at = steps.findIndex(({ name }) => name === open);
+  const list = useStepFocus(open);
   return (
     <section class="first-run" aria-labelledby="first-run">
       <h2 id="first-run">{words.title(steps.length)}</h2>
       <p class="quiet">{words.hint}</p>
-      <ol>
+      <ol ref={list}>
         {steps.map((step, index) => (
           <StepCard key={step.name} step={step} number={index + 1} isOpen={step.name === open} />
         ))}
@@ -77,6 +78,18 @@ function FirstRun({ desk }: { desk: Desk }) {
   );
 }
 
+/** The button that finished a step is removed. The focus goes on to the head of the next one. */
+function useStepFocus(open: StepName | null): { current: HTMLOListElement | null } {
+  const list = useRef<HTMLOListElement>(null);
+  const before = useRef(open);
+  useLayoutEffect(() => {
+    if (before.current !== open && document.activeElement === document.body)
+      list.current?.querySelector<HTMLElement>('.open h3')?.focus();
+    before.current = open;
+  }, [open]);
+  return list;
+}
+
 function StepCard({ step, number, isOpen }: { step: Step; number: number; isOpen: boolean }) {
   const { name, isDone, title, content } = step;
   return (
@@ -85,7 +98,7 @@ function StepCard({ step, number, isOpen }: { step: Step; number: number; isOpen
         {isDone ? <Icon name="check" /> : number}
       </span>
       <div>
-        <h3>
+        <h3 tabIndex={-1}>
           {title}
           {isDone && <span class="visually-hidden">, {words.done}</span>}
         </h3>

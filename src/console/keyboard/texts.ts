@@ -5,6 +5,7 @@ export const keyList = {
   effect: 'Effect',
   keys: [
     ['Hold the talk key', 'Talk to the selected talkgroups'],
+    ['Hold Shift and the talk key', 'Answer the last talker'],
     ['Enter', 'Press. On a talk button, hold it to talk'],
     ['Tab', 'Next control'],
     ['Arrows', 'Next talkgroup, tab or item'],

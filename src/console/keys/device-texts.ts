@@ -1,5 +1,7 @@
 // Holds the texts about the devices with keys, in the dialog and the settings.
 
+import { isolated } from '../app/isolated.js';
+
 export const deviceTexts = {
   whyPassword:
     'Speech is encrypted in one of your talkgroups. To give keys to this browser, the service needs your password.',
@@ -21,6 +23,13 @@ export const deviceTexts = {
   state: (isAccepted: boolean) => (isAccepted ? 'accepted' : 'waits to be accepted'),
   accept: (name: string) => `Accept ${name}`,
   remove: (name: string) => `Delete ${name}`,
+  again: 'Try again',
+  reallyRemove: (name: string) => ({
+    title: `Delete ${isolated(name)}?`,
+    consequence:
+      'It loses its keys, and talkgroups that require encryption get new ones. Accept it again to give it keys.',
+    confirm: 'Delete',
+  }),
   short: { accept: 'Accept', remove: 'Delete' },
   acceptHint:
     'Accept a device only when its owner reads out the same digits. If you do not know a device, delete it and tell an administrator.',

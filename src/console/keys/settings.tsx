@@ -1,5 +1,7 @@
 // Shows the fingerprint of this browser in the settings, and the other devices of the account that have keys.
+import { useEffect } from 'preact/hooks';
 import type { Desk } from '../app/desk.js';
+import { ask } from '../dialogs/state.js';
 import { deviceTexts as texts } from './device-texts.js';
 import type { Keys, ListedHolder, Phase } from './state.js';
 import { keys as words } from './texts.js';
@@ -9,7 +11,9 @@ const PASSWORD = 'accept-password';
 
 export function KeysSettings({ desk: { keys, account } }: { desk: Desk }) {
   const others = keys.others.value;
-  if (others === null) queueMicrotask(keys.reload);
+  useEffect(() => {
+    if (keys.others.peek() === null) void keys.reload();
+  }, [keys]);
   const outcome = keys.outcome.value;
   const isWaiting = keys.waiting.value > 0;
   return (
@@ -22,6 +26,11 @@ export function KeysSettings({ desk: { keys, account } }: { desk: Desk }) {
       <p role="status" class={outcome?.isError ? 'error' : 'quiet'}>
         {outcome?.text}
       </p>
+      {others === null && outcome?.isError && (
+        <button type="button" onClick={() => void keys.reload()}>
+          {texts.again}
+        </button>
+      )}
       {others?.length === 0 && <p class="quiet">{texts.noOthers}</p>}
       {isWaiting && <p class="quiet">{texts.acceptHint}</p>}
       {isWaiting && !keys.mayAccept.value && <p class="quiet">{texts.acceptElsewhere}</p>}
@@ -43,6 +52,9 @@ export function KeysSettings({ desk: { keys, account } }: { desk: Desk }) {
 
 function Other({ holder, keys }: { holder: ListedHolder; keys: Keys }) {
   const { holder_id: id, name, fingerprint, accepted } = holder;
+  const remove = async () => {
+    if (await ask(texts.reallyRemove(name))) await keys.remove(id);
+  };
   return (
     <li>
       <div>
@@ -59,12 +71,7 @@ function Other({ holder, keys }: { holder: ListedHolder; keys: Keys }) {
             {texts.short.accept}
           </button>
         )}
-        <button
-          type="button"
-          class="danger"
-          aria-label={texts.remove(name)}
-          onClick={() => void keys.remove(id)}
-        >
+        <button type="button" aria-label={texts.remove(name)} onClick={remove}>
           {texts.short.remove}
         </button>
       </span>

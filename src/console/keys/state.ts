@@ -1,7 +1,7 @@
 // Keeps what the page knows of keys: the key holder of this browser, and the other ones of the account.
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { ServerMessage } from '../../client/radio.js';
-import type { Rest } from '../../client/rest.js';
+import { type Rest, storedBy } from '../../client/rest.js';
 import { createAttempt } from '../app/attempt.js';
 import type { Changes, KeysView, Registration, Rejection } from '../worker/messages.js';
 import { keys as words } from './texts.js';
@@ -67,9 +67,8 @@ export function createKeys({ rest, isAdmin, register, accept, forget }: KeysOwne
   /** Of this browser, as the list or the registration says. */
   const isAccepted = signal(true);
   const isAsked = signal(false);
-  const { isBusy, outcome, run } = createAttempt();
-  const attempt = async (act: () => Promise<string | null>): Promise<void> =>
-    void (await run(act, (error) => reasonOf(error as Failure)));
+  const { isBusy, outcome, run } = createAttempt((error) => reasonOf(error as Failure));
+  const attempt = async (act: () => Promise<string | null>): Promise<void> => void (await run(act));
   let opened = 0;
 
   const phase = computed((): Phase => {
@@ -111,7 +110,7 @@ export function createKeys({ rest, isAdmin, register, accept, forget }: KeysOwne
     reload: () => attempt(read),
     accept: (holderId, password) =>
       attempt(async () => {
-        if (isAdmin) await rest.post(`/keys/holders/${encodeURIComponent(holderId)}/accept`, {});
+        if (isAdmin) await storedBy(rest.post(`/keys/holders/${encodeURIComponent(holderId)}/accept`, {}));
         else {
           const rejection = await accept({ holderId, password });
           if (rejection !== null) throw rejection;
@@ -121,7 +120,7 @@ export function createKeys({ rest, isAdmin, register, accept, forget }: KeysOwne
       }),
     remove: (holderId) =>
       attempt(async () => {
-        await rest.remove(`/keys/holders/${encodeURIComponent(holderId)}`);
+        await storedBy(rest.remove(`/keys/holders/${encodeURIComponent(holderId)}`));
         await read();
         return words.deleted;
       }),

@@ -27,6 +27,8 @@ export function createLogin(
   const failure: Signal<string | null> = signal(null);
   let stop = () => {};
   let isCounting = false;
+  /** Counts changes of what was entered: an attempt under way is for what was there before. */
+  let wanted = 0;
   return {
     isUnderWay,
     failure,
@@ -37,6 +39,7 @@ export function createLogin(
       await attempt(username, password);
     },
     cancel() {
+      wanted += 1;
       if (!isCounting) return;
       stop();
       isCounting = false;
@@ -47,10 +50,11 @@ export function createLogin(
   async function attempt(username: string, password: string): Promise<void> {
     isUnderWay.value = true;
     isCounting = false;
+    const before = wanted;
     try {
       await logIn(username, password);
     } catch (error) {
-      if (error instanceof RestError && error.status === 0)
+      if (error instanceof RestError && error.status === 0 && wanted === before)
         countDown(RETRY_S, () => attempt(username, password));
       else failure.value = failureText(error);
     } finally {

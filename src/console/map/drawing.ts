@@ -1,4 +1,5 @@
 // Draws the map with MapLibre. This file is loaded when the tab is opened, because MapLibre is larger than the console.
+import type { ReadonlySignal } from '@preact/signals';
 import {
   type AddLayerObject,
   type GeoJSONSource,
@@ -61,6 +62,8 @@ export interface Drawing {
 /** A map of the operator: the address of its style, or a style for each look. */
 export interface OwnMap {
   style(isDark: boolean): string | StyleSpecification;
+  /** It cannot be drawn any more. */
+  readonly isBroken?: ReadonlySignal<boolean>;
 }
 
 export interface DrawingOwner {
@@ -142,10 +145,17 @@ export function openDrawing(container: HTMLElement, ownMap: OwnMap | null, owner
     // MapLibre's status of a request without an answer: the policy of the page, or the network.
     const { url, status } = error as Error & { url?: string; status?: number };
     if (url !== undefined && status === 0) owner.unreachable(url);
-    if (isReady || !isOwnMapShown) return;
+    if (!isReady) leaveOwnMap();
+  });
+  const leaveOwnMap = () => {
+    if (!isOwnMapShown) return;
     isOwnMapShown = false;
     owner.ownMapFailed();
+    isReady = false;
     map.setStyle(builtIn());
+  };
+  const stopOwnMap = ownMap?.isBroken?.subscribe((isBroken) => {
+    if (isBroken) leaveOwnMap();
   });
   map.on('webglcontextlost', () => owner.contextLost(true));
   map.on('webglcontextrestored', () => owner.contextLost(false));
@@ -182,7 +192,10 @@ export function openDrawing(container: HTMLElement, ownMap: OwnMap | null, owner
     if (feature?.geometry.type !== 'Point') return;
     const [lng = 0, lat = 0] = feature.geometry.coordinates;
     const id = Number(feature.properties.cluster_id);
-    const zoom = await sourceOf(sources.devices).getClusterExpansionZoom(id);
+    const zoom = await sourceOf(sources.devices)
+      .getClusterExpansionZoom(id)
+      .catch(() => null); // the devices have moved, and it is another cluster
+    if (zoom === null) return;
     owner.moved();
     map.easeTo({ center: [lng, lat], zoom });
   }
@@ -261,7 +274,8 @@ export function openDrawing(container: HTMLElement, ownMap: OwnMap | null, owner
       if (!isInSight(map, lng, lat)) map.jumpTo({ center: [lng, lat] });
     },
     zoomBy(steps) {
-      map.zoomTo(map.getZoom() + steps);
+      // At once: a position of a device that is followed would stop the movement half-way.
+      map.zoomTo(map.getZoom() + steps, { animate: false });
     },
     showAll,
     cover(left) {
@@ -272,6 +286,7 @@ export function openDrawing(container: HTMLElement, ownMap: OwnMap | null, owner
     },
     close() {
       stopLook();
+      stopOwnMap?.();
       isReady = false;
       base.close();
       map.remove();

@@ -1,6 +1,6 @@
 // Lists, adds and takes out the members of a talkgroup, for administrators.
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
-import type { Rest } from '../../client/rest.js';
+import { type Rest, storedBy } from '../../client/rest.js';
 import { members as words } from './texts.js';
 
 export type ListedMember = { user_id: string; site: string; user: { username: string } };
@@ -50,15 +50,16 @@ export function createMemberAdmin(talkgroupId: string, rest: Rest): MemberAdmin 
       }),
     add: ({ id }) =>
       attempt(async () => {
-        await rest.put(`${path}/${encodeURIComponent(id)}`);
+        await storedBy(rest.put(`${path}/${encodeURIComponent(id)}`));
         await load(null);
       }, words.done),
     takeOut: (userId) =>
       attempt(async () => {
-        await rest.remove(`${path}/${encodeURIComponent(userId)}`);
+        await storedBy(rest.remove(`${path}/${encodeURIComponent(userId)}`));
         members.value = members.peek()?.filter(({ user_id }) => user_id !== userId) ?? null;
       }, words.done),
-    revoke: (userId) => attempt(() => rest.post(`/users/${encodeURIComponent(userId)}/revoke`), words.done),
+    revoke: (userId) =>
+      attempt(() => storedBy(rest.post(`/users/${encodeURIComponent(userId)}/revoke`)), words.done),
   };
 
   async function load(after: string | null): Promise<void> {

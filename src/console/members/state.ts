@@ -13,6 +13,8 @@ export type Online = {
   /** Asks for the next page. */
   more(): void;
   take(message: ServerMessage): void;
+  /** After another connection: asks for the first page again. */
+  askAnew(): void;
   close(): void;
 };
 
@@ -36,6 +38,8 @@ export function createOnline(
   let askedAtMs = Number.NEGATIVE_INFINITY;
   let cancel = () => {};
   let isClosed = false;
+  /** Counts the pages that were asked for: only the answer to the last one is shown. */
+  let asks = 0;
 
   ask();
   return {
@@ -43,7 +47,7 @@ export function createOnline(
     online,
     hasMore,
     phase,
-    more: ask,
+    ...{ more: ask, askAnew },
     take(message) {
       if (message.type === 'PRESENCE' && message.talkgroup_id === talkgroupId) follow(message);
     },
@@ -55,13 +59,15 @@ export function createOnline(
 
   function ask(): void {
     cancel();
+    asks += 1;
+    const own = asks;
     phase.value = 'loading';
     cancel = clock.after(Math.max(0, askedAtMs + APART_MS - clock.nowMs()), () => {
       askedAtMs = clock.nowMs();
       request({ type: 'MEMBERS', talkgroup_id: talkgroupId, after: next ?? 0, limit: PAGE }).then(
-        (answer) => answer.type === 'MEMBERS' && !isClosed && show(answer),
+        (answer) => answer.type === 'MEMBERS' && !isClosed && own === asks && show(answer),
         () => {
-          phase.value = 'failed';
+          if (own === asks) phase.value = 'failed';
         },
       );
     });

@@ -1,4 +1,5 @@
 // Shows the members of a talkgroup in a dialog: those online, and for administrators all of them.
+import { useEffect, useRef } from 'preact/hooks';
 import { systemClock } from '../../client/clock.js';
 import { desk as currentDesk, type Desk } from '../app/desk.js';
 import { texts } from '../app/texts.js';
@@ -18,6 +19,12 @@ export default function MembersDialog() {
   const id = desk?.membersOf.value ?? null;
   if (desk === null || id === null) return null;
   const { online, admin } = openedFor(desk, id);
+  const { opened: connections } = desk.connection.value;
+  const before = useRef(connections);
+  useEffect(() => {
+    if (before.current !== connections) online.askAnew();
+    before.current = connections;
+  }, [online, connections]);
   const name = desk.talkgroups.tile(id)?.view.value.name ?? '';
   return (
     <Dialog key={id} name={words.title(name)} onClose={close}>

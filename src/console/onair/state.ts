@@ -51,7 +51,10 @@ export function createOnAir(clock: Clock, unixMs: () => number): OnAir {
       id,
       talkers.map((talker) => talkerOf(view, talker)),
     );
-    const began = talkers.filter(({ isOwn }) => !isOwn).map(({ startedAtMs }) => startedAtMs);
+    // Speech that this browser cannot open was not heard.
+    const isHeard = ({ isOwn, lock, unopened }: TalkerView) =>
+      !isOwn && lock !== 'cannot_open' && unopened === null;
+    const began = talkers.filter(isHeard).map(({ startedAtMs }) => startedAtMs);
     if (began.length > 0) heardAtMs.set(id, Math.max(heardAtMs.get(id) ?? 0, ...began));
   }
 

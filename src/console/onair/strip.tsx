@@ -1,5 +1,4 @@
 // Shows who is on air in four slots of one size, on every tab. Not said by screen readers: it would disturb listening.
-import { useLayoutEffect } from 'preact/hooks';
 import { ageText, clockText } from '../app/ages.js';
 import type { Desk } from '../app/desk.js';
 import { useInside } from '../app/inside.js';
@@ -42,8 +41,6 @@ function Place({ index, desk }: PlaceProps) {
   const { onAir } = desk;
   const slot = onAir.slots.value[index] ?? null;
   const inside = useInside((isInside) => onAir.keep(index, isInside));
-  // Without a connection the strip has no slots, and the pointer leaves none.
-  useLayoutEffect(() => () => onAir.keep(index, false), [onAir, index]);
   return (
     <li
       class={`slot ${slot === null ? 'free' : lookOf(slot, isHeard(slot, desk))}`}

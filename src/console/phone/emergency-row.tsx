@@ -1,14 +1,13 @@
 // Below the key: the emergency button with its ring, where the talkgroup is among the others, and how to take an alarm back.
 import { type Signal, useSignal } from '@preact/signals';
-import { useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Confirmation } from '../alarms/confirmation.js';
 import { raiseText } from '../alarms/raise-text.js';
 import type { Desk } from '../app/desk.js';
-import { insideEvents } from '../app/inside.js';
 import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
 import { Icon } from '../icons/icon.js';
-import { HoldButton } from '../talk/hold-button.js';
+import { HoldButton, PressButton } from '../talk/hold-button.js';
 import type { Phone } from './state.js';
 import { phone as words } from './texts.js';
 
@@ -24,9 +23,16 @@ export function EmergencyRow({ desk, phone }: RowProps) {
   const tile = desk.talkgroups.tiles.value.find(({ id }) => id === target.id.value);
   /** The talkgroup that the question is about. */
   const asked: Signal<string | null> = useSignal(null);
+  useEffect(() => () => target.hold('pointer', false), [target]);
   return (
     <footer class="phone-row" data-region="emergency">
-      <section class="emergency-place" aria-label={alarms.emergency} {...insideEvents(target.hold)}>
+      {/* The focus does not keep the target: the talkgroup on the screen may change while the button has it. */}
+      <section
+        class="emergency-place"
+        aria-label={alarms.emergency}
+        onPointerEnter={() => target.hold('pointer', true)}
+        onPointerLeave={() => target.hold('pointer', false)}
+      >
         {tile === undefined ? (
           <button type="button" class="phone-emergency" aria-label={alarms.choose} disabled>
             <Face isHeld={false} />
@@ -51,22 +57,31 @@ type AskedProps = RowProps & { asked: Signal<string | null>; id: string };
 
 function Button({ desk: { raising, settings }, phone, asked, id, name }: AskedProps & { name: string }) {
   const { isConfirming } = settings.settings.value;
+  const common = {
+    class: 'phone-emergency',
+    name: talkgroups.emergency(name),
+    describedBy: 'emergency-hint',
+  };
   return (
     <>
-      <HoldButton
-        class="phone-emergency"
-        name={talkgroups.emergency(name)}
-        describedBy="emergency-hint"
-        onHold={() => {
-          if (!isConfirming) raising.press(id, () => phone.raise(id));
-        }}
-        onLetGo={() => {
-          if (isConfirming) asked.value = id;
-          else raising.release(id);
-        }}
-      >
-        <Face isHeld={raising.states.value.get(id)?.phase === 'holding'} />
-      </HoldButton>
+      {isConfirming ? (
+        <PressButton
+          {...common}
+          onPress={() => {
+            asked.value = id;
+          }}
+        >
+          <Face isHeld={false} />
+        </PressButton>
+      ) : (
+        <HoldButton
+          {...common}
+          onHold={() => raising.press(id, () => phone.raise(id))}
+          onLetGo={() => raising.release(id)}
+        >
+          <Face isHeld={raising.states.value.get(id)?.phase === 'holding'} />
+        </HoldButton>
+      )}
       <span id="emergency-hint" class="visually-hidden">
         {isConfirming ? alarms.confirmHint : alarms.hold}
       </span>
@@ -143,13 +158,15 @@ function Said({ desk, phone }: RowProps) {
   const name = desk.talkgroups.tile(id)?.view.value.name ?? '';
   const state = desk.raising.states.value.get(id);
   const text = (): string => {
+    const failure = phone.notTakenBack.value;
+    if (failure !== null) return words.emergency.notTakenBack(failure);
     if (offered !== null) return words.emergency.raised(name);
     if (state?.phase === 'holding') return words.emergency.holding(name);
     return raiseText(state, desk.connection.value.state === 'open');
   };
   return (
     <div class="phone-said">
-      {offered === null ? (
+      {offered === null || phone.notTakenBack.value !== null ? (
         <p aria-hidden="true">{text()}</p>
       ) : (
         <button

@@ -48,8 +48,7 @@ function Group({ tile, desk, phone: { ring } }: GroupsProps & { tile: Tile }) {
           aria-label={words.select(name)}
           aria-pressed={tile.isSelected.value}
           onClick={() => {
-            ring.choose(tile);
-            show('talk');
+            if (ring.choose(tile)) show('talk');
           }}
         />
         <div class="phone-group-words">

@@ -15,6 +15,8 @@ export type HeadsetOwner = {
   isOn: ReadonlySignal<boolean>;
   talking: Pick<Talking, 'press' | 'release' | 'states'>;
   targets(): readonly string[];
+  /** A hidden page may not get the microphone. */
+  isVisible: ReadonlySignal<boolean>;
   tone: Sound['tone'];
   clock: Clock;
   /** The name that the headset and the locked screen show. null: there is no talker. */
@@ -44,6 +46,7 @@ export function listenToHeadset(owner: HeadsetOwner): void {
   };
   const toggle = () => {
     if (cancel !== null) return end();
+    if (!owner.isVisible.peek()) return tone('denied');
     const targets = owner.targets();
     talking.press(SOURCE, targets);
     if (targets.length === 0) return talking.release(SOURCE);

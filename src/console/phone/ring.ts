@@ -12,8 +12,8 @@ export type Ring = {
   readonly places: ReadonlySignal<readonly Tile[]>;
   /** Where a step goes. Null: there is no other one. */
   next(step: -1 | 1): Tile | null;
-  /** Selects this one alone. Does nothing during a talk, which would go on in the talkgroup before. */
-  choose(tile: Tile): void;
+  /** Selects this one alone. False: not during a talk, which would go on in the talkgroup before. */
+  choose(tile: Tile): boolean;
 };
 
 /** `isShown`: the page has the layout for phones. It always has a talkgroup to talk to, the desk has not. */
@@ -50,12 +50,13 @@ export function createRing(
       return next === from ? null : (next ?? null);
     },
     choose(tile) {
-      if (isHeld.peek()) return;
+      if (isHeld.peek()) return false;
       batch(() => {
         // First the new one, so that there is always one.
         select(tile, true);
         for (const other of selected.peek()) if (other !== tile) select(other, false);
       });
+      return true;
     },
   };
 }

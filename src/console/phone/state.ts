@@ -1,5 +1,5 @@
 // Builds what the layout for phones has beside the desk, and connects it with the browser.
-import { computed, type ReadonlySignal, signal } from '@preact/signals';
+import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { systemClock } from '../../client/clock.js';
 import type { Desk } from '../app/desk.js';
 import { type Away, createAway } from './away.js';
@@ -16,6 +16,8 @@ export type Phone = {
   readonly ring: Ring;
   readonly away: Away;
   readonly undo: Undo;
+  /** Why the last emergency was not taken back. null: no such failure. */
+  readonly notTakenBack: ReadonlySignal<string | null>;
   /** The talker that is shown. null: no talkgroup that is heard has one. */
   readonly heard: ReadonlySignal<Heard | null>;
   /** Raises an emergency. Rejects with LinkError. */
@@ -43,6 +45,7 @@ function createPhone(desk: Desk): Phone {
   });
   const ring = createRing(talkgroups, talking, { favourites: grid.favourites, isShown: isPhone });
   const undo = createUndo(systemClock);
+  const notTakenBack: Signal<string | null> = signal(null);
   const heard = computed(() => heardOf(talkgroups.tiles.value, ring.current.value));
   const isRaising = computed(() =>
     [...raising.states.value.values()].some(({ phase }) => phase === 'holding' || phase === 'sent'),
@@ -57,6 +60,7 @@ function createPhone(desk: Desk): Phone {
   listenToHeadset({
     session: 'mediaSession' in navigator ? navigator.mediaSession : null,
     isOn: ownChoices.isHeadsetOn,
+    isVisible,
     talking,
     targets: () => talkgroups.selected.peek().map(({ id }) => id),
     tone: sound.tone,
@@ -69,20 +73,26 @@ function createPhone(desk: Desk): Phone {
   });
 
   return {
-    ...{ ring, undo, heard, away: createAway(isVisible, Date.now) },
+    ...{ ring, undo, notTakenBack, heard, away: createAway(isVisible, Date.now) },
     async raise(talkgroupId) {
+      notTakenBack.value = null;
       navigator.vibrate?.(VIBRATIONS);
       await link.raise(talkgroupId);
       undo.offer(talkgroupId);
     },
     takeBack(talkgroupId) {
-      undo.end();
       const own = alarms.open
         .peek()
         .find(({ user_id, talkgroup_id }) => user_id === account.userId && talkgroup_id === talkgroupId);
-      if (own === undefined) return;
+      if (own === undefined) return undo.end();
       const { emergency_id } = own;
-      answering.act(emergency_id, () => link.request({ type: 'EMERGENCY_CLEAR', emergency_id }));
+      answering.act(emergency_id, async () => {
+        await link.request({ type: 'EMERGENCY_CLEAR', emergency_id }).catch((error: Error) => {
+          notTakenBack.value = error.message;
+          throw error;
+        });
+        undo.end();
+      });
     },
   };
 }

@@ -33,6 +33,7 @@ export const phone = {
     holding: (name: string) => `Keep holding: emergency in ${name}`,
     undo: 'Undo',
     undoName: (name: string) => `Undo the emergency in ${name}`,
+    notTakenBack: (reason: string) => `Not cleared: ${reason}. Clear it in Alarms.`,
     raised: (name: string) => `Emergency raised in ${name}`,
   },
   away: (from: string, until: string) =>

@@ -4,6 +4,7 @@ import { useMemo } from 'preact/hooks';
 import type { Desk } from '../app/desk.js';
 import { logOutEverywhere } from '../app/session.js';
 import { texts } from '../app/texts.js';
+import { ask } from '../dialogs/state.js';
 import { createPasswordChange } from './password.js';
 import { settings as words } from './texts.js';
 
@@ -54,15 +55,16 @@ function PasswordForm({ account }: { account: Desk['account'] }) {
 }
 
 function Everywhere() {
-  const leave = () => {
+  const leave = async () => {
     failure.value = null;
+    if (!(await ask(words.reallyEverywhere))) return;
     logOutEverywhere().catch((error: Error) => {
       failure.value = names.everywhereFailed(error.message);
     });
   };
   return (
     <div class="field">
-      <button type="button" class="danger" onClick={leave}>
+      <button type="button" onClick={leave}>
         {names.logOutEverywhere}
       </button>
       <p class="quiet">{words.everywhereHint}</p>

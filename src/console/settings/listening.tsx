@@ -1,24 +1,21 @@
 // Chooses where talkgroups are heard: both ears, left and right, or two outputs.
-import { type Signal, signal } from '@preact/signals';
 import type { Desk } from '../app/desk.js';
+import { type Device, useDevices } from '../sound/devices.js';
+import { listOutputs } from '../sound/outputs.js';
 import type { Settings } from './state.js';
 import { settings as words } from './texts.js';
 
 const ways = ['both', 'sides', 'outputs'] as const;
 
-type Output = { id: string; label: string };
-
-/** null: not asked for yet. Empty: this browser plays on one output only. */
-const outputs: Signal<readonly Output[] | null> = signal(null);
-
 export function Listening({ desk }: { desk: Desk }) {
-  const { settings, sound } = desk;
+  const { settings, sound, microphone } = desk;
   const now = settings.settings.value;
-  if (outputs.value === null) askForOutputs(desk);
-  const shown = ways.filter((way) => way !== 'outputs' || (outputs.value?.length ?? 0) > 0);
+  /** Empty: this browser plays on one output only. */
+  const outputs = useDevices(listOutputs, microphone.state.value === 'open').value;
+  const shown = ways.filter((way) => way !== 'outputs' || outputs.length > 0);
   const choose = (which: 'selected' | 'unselected', id: string) => {
     settings.change(which === 'selected' ? { selectedOutput: id } : { unselectedOutput: id });
-    sound.setOutput(which, id).catch(() => askForOutputs(desk)); // NotFoundError: the device was unplugged
+    sound.setOutput(which, id).catch(() => {}); // NotFoundError: the device was unplugged, and the list follows
   };
   return (
     <div class="field">
@@ -40,11 +37,13 @@ export function Listening({ desk }: { desk: Desk }) {
           <OutputChoice
             name={words.selectedOutput}
             id={now.selectedOutput}
+            outputs={outputs}
             choose={(id) => choose('selected', id)}
           />
           <OutputChoice
             name={words.unselectedOutput}
             id={now.unselectedOutput}
+            outputs={outputs}
             choose={(id) => choose('unselected', id)}
           />
         </>
@@ -53,14 +52,24 @@ export function Listening({ desk }: { desk: Desk }) {
   );
 }
 
-function OutputChoice({ name, id, choose }: { name: string; id: string; choose(id: string): void }) {
+function OutputChoice({
+  name,
+  id,
+  outputs,
+  choose,
+}: {
+  name: string;
+  id: string;
+  outputs: readonly Device[];
+  choose(id: string): void;
+}) {
   return (
     <label class="field">
       {name}
       <select value={id} onChange={(event) => choose(event.currentTarget.value)}>
         <option value="">{words.defaultOutput}</option>
-        {outputs.value
-          ?.filter((output) => output.id !== '')
+        {outputs
+          .filter((output) => output.id !== '')
           .map((output) => (
             <option key={output.id} value={output.id}>
               {output.label}
@@ -78,15 +87,4 @@ function change({ settings, sound }: Desk, listening: Settings['listening']): vo
   // NotFoundError: the device was unplugged. Its talkgroups stay on the output before.
   sound.setOutput('selected', isOwn ? selectedOutput : '').catch(() => {});
   sound.setOutput('unselected', isOwn ? unselectedOutput : '').catch(() => {});
-}
-
-function askForOutputs({ sound }: Desk): void {
-  sound.outputs().then(
-    (found) => {
-      outputs.value = found;
-    },
-    () => {
-      outputs.value = []; // NotAllowedError: the browser lists none without a permission
-    },
-  );
 }

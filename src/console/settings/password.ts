@@ -10,14 +10,14 @@ export type PasswordChange = Pick<Attempt, 'isBusy' | 'outcome'> & {
 };
 
 export function createPasswordChange(rest: Pick<Rest, 'post'>): PasswordChange {
-  const { isBusy, outcome, run } = createAttempt();
+  const { isBusy, outcome, run } = createAttempt(failureText);
   return {
     ...{ isBusy, outcome },
     submit: (passwords) =>
       run(async () => {
         await rest.post('/auth/changepassword', passwords);
         return words.passwordChanged;
-      }, failureText),
+      }),
   };
 }
 

@@ -53,6 +53,12 @@ export const settings = {
   notChanged: (error: string) => `Not changed: ${error}.`,
   letters: 'Letters, digits and signs are shortcuts',
   lettersHint: 'Outside of text fields. Press ? for a list of keys.',
+  reallyEverywhere: {
+    title: 'Log out everywhere?',
+    consequence:
+      'You are logged out here and on every other device. They lose their keys, and an administrator must accept the next one.',
+    confirm: 'Log out everywhere',
+  },
   everywhereHint:
     'Revokes all tokens of your account, also those of your phones. It takes their keys, and an administrator must accept the next one.',
 } as const;

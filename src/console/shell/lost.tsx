@@ -1,4 +1,5 @@
 // What is said and offered while there is no connection.
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { connectionText } from '../app/connection.js';
 import type { Desk } from '../app/desk.js';
 import { texts } from '../app/texts.js';
@@ -22,10 +23,24 @@ export function lostWords({ connection, lostAtMs }: Desk): { since: string; why:
 }
 
 /** While the console waits for its next attempt. */
-export function Reconnect({ desk: { connection, link } }: { desk: Desk }) {
-  if (connection.value.state !== 'waiting') return null;
+export function Reconnect({ desk }: { desk: Desk }) {
+  return desk.connection.value.state === 'waiting' ? <ReconnectButton link={desk.link} /> : null;
+}
+
+/** When it goes, the region it was in gets the focus. */
+function ReconnectButton({ link }: Pick<Desk, 'link'>) {
+  const button = useRef<HTMLButtonElement>(null);
+  useLayoutEffect(() => {
+    const shown = button.current;
+    const region = shown?.closest<HTMLElement>('[data-region]');
+    return () => {
+      if (region == null || document.activeElement !== shown) return;
+      region.tabIndex = -1;
+      region.focus();
+    };
+  }, []);
   return (
-    <button type="button" onClick={() => link.send({ kind: 'reconnect' })}>
+    <button type="button" ref={button} onClick={() => link.send({ kind: 'reconnect' })}>
       {texts.connection.reconnect}
     </button>
   );

@@ -24,7 +24,10 @@ export function noticeOf(desk: Desk, isSecure: boolean): Notice | null {
 function soundNotice({ soundState, startSound }: Desk): Notice | null {
   const state = soundState.value;
   if (state === 'on' || state === 'starting') return null;
-  if (typeof state === 'object') return { text: words.failed(state.failed), isError: true, button: null };
+  if (typeof state === 'object') {
+    const button = state.mayRetry ? { text: texts.tryAgain, press: startSound } : null;
+    return { text: words.failed(state.failed), isError: true, button };
+  }
   return { text: words.isOff, isError: false, button: { text: words.start, press: startSound } };
 }
 
@@ -49,16 +52,18 @@ function microphoneText(state: Exclude<MicrophoneState, 'open' | 'asking'>): str
 const toSettings = (text: string) => ({ text, press: () => show('settings') });
 
 function keysNotice({ keys, talkgroups }: Desk): Notice | null {
-  const locked = talkgroups.tiles.value.filter(
-    ({ view, isEncrypting }) => view.value.encryption === 'required' || isEncrypting.value,
-  ).length;
+  // Asked only where it is shown: it reads every talkgroup, and so changes with each talk.
+  const locked = () =>
+    talkgroups.tiles.value.filter(
+      ({ view, isEncrypting }) => view.value.encryption === 'required' || isEncrypting.value,
+    ).length;
   const asking = (text: string, button: string): Notice => ({
     text,
     isError: false,
     button: { text: button, press: keys.ask },
   });
-  if (keys.phase.value === 'needed') return asking(keyTexts.needed(locked), keyTexts.setUp);
-  if (keys.phase.value === 'impossible' && locked > 0)
+  if (keys.phase.value === 'needed') return asking(keyTexts.needed(locked()), keyTexts.setUp);
+  if (keys.phase.value === 'impossible' && locked() > 0)
     return { text: keyTexts.impossible, isError: false, button: null };
   if (keys.phase.value === 'waiting') return asking(keyTexts.waitingShort, keyTexts.show);
   const waiting = keys.mayAccept.value ? keys.waiting.value : 0;

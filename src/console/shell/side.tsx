@@ -27,7 +27,9 @@ export function Side({ desk }: { desk: Desk }) {
         class={isOpen.value ? 'side open' : 'side'}
         aria-label={shell.side}
         onKeyDown={({ key }) => {
-          if (key === 'Escape') isOpen.value = false;
+          if (key !== 'Escape' || !isOpen.peek()) return;
+          isOpen.value = false;
+          document.querySelector<HTMLElement>('.side-bar button')?.focus();
         }}
       >
         <AlarmList desk={desk} />
@@ -44,7 +46,7 @@ function SideBar({ desk, isOpen, onPress }: { desk: Desk; isOpen: boolean; onPre
   return (
     <div class={`side-bar ${first?.state === 'raised' ? 'new' : ''}`}>
       <Icon name="triangle-alert" />
-      <p class="line name" role="alert">
+      <p class="line name" role="status">
         {first === null ? words.none : <AlarmWords desk={desk} />}
       </p>
       {first !== null && <span aria-hidden="true">{clockText(serverMs - Date.parse(first.raised_at))}</span>}

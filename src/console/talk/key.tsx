@@ -1,5 +1,7 @@
 // The talk key, of a tile, of the talk bar and of a phone: held to talk, and shows what became of its talks.
+import { computed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useMemo } from 'preact/hooks';
 import type { Desk } from '../app/desk.js';
 import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
@@ -48,11 +50,15 @@ export function TalkKey({
   const around = { isConnected: isConnected.value, isSilent: isSilent.value };
   const look =
     !hasTarget && talking.noTarget.value === 'selection' ? noTarget : lookOf(shown, tickOf(shown), around);
+  const isPressed = useMemo(
+    () => computed(() => targets.length > 0 && targets.every((target) => talking.states.value.has(target))),
+    [talking, targets.join()],
+  );
   return (
     <div class={`talk-key ${look.name} ${look.isSilent ? 'silent' : ''}`}>
       <HoldButton
         name={name}
-        isPressed={hasTarget && targets.every((target) => talking.states.value.has(target))}
+        isPressed={isPressed.value}
         describedBy={`${describedBy} ${id}`.trim()}
         {...(tabIndex !== undefined && { tabIndex })}
         onHold={(source) => talking.press(source, targets)}

@@ -96,12 +96,14 @@ export function createTalking(
       });
     },
     interrupt(why) {
-      if (!isHeld.peek()) return;
+      if (held.size === 0) return;
+      const wasHeld = isHeld.peek();
       batch(() => {
-        interruption.value = why;
+        noTarget.value = null;
+        if (wasHeld) interruption.value = why;
         change(() => held.clear());
       });
-      owner.tone('ended');
+      if (wasHeld) owner.tone('ended');
     },
     take,
   };

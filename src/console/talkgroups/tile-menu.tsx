@@ -81,7 +81,6 @@ function Popup({ tile, desk }: Props) {
         {words.mode[floorMode]} · {words.online(online)}
         {key > 0 && key <= KEYS && ` · ${own.favouriteKey(key)}`}
       </p>
-      <LockWords tile={tile} desk={desk} />
       <FavouriteButton tile={tile} desk={desk}>
         {own.favouriteShort}
       </FavouriteButton>
@@ -108,6 +107,8 @@ function Popup({ tile, desk }: Props) {
           onInput={(event) => desk.talkgroups.setVolume(tile, event.currentTarget.valueAsNumber / 100)}
         />
       </label>
+      {/* Last, because it comes and goes while somebody talks. */}
+      <LockWords tile={tile} desk={desk} />
     </div>
   );
 }

@@ -1,6 +1,7 @@
 // Shows one talkgroup: who talks, its state and its controls. Nothing is said by colour alone, and its size never changes.
 import { useComputed } from '@preact/signals';
 import type { Desk } from '../app/desk.js';
+import { useSameList } from '../app/same-list.js';
 import { texts } from '../app/texts.js';
 import { Icon } from '../icons/icon.js';
 import { TalkKey } from '../talk/key.js';
@@ -21,7 +22,7 @@ export function TileView({ tile, desk }: Props) {
   const { id, name, talkers } = view;
   const isSelected = tile.isSelected.value;
   const isCurrent = useComputed(() => grid.current.value === id).value;
-  const alarms = desk.alarms.open.value.filter(({ talkgroup_id }) => talkgroup_id === id);
+  const alarms = useSameList(() => desk.alarms.open.value.filter(({ talkgroup_id }) => talkgroup_id === id));
   const lock = talkgroupLock(view, tile.isEncrypting.value, desk.keys.phase.value);
   const looks = [
     isSelected && 'selected',
@@ -78,7 +79,7 @@ export function TileView({ tile, desk }: Props) {
 
 function Key({ tile, desk, tabIndex, hasNoKey }: Props & { tabIndex: number; hasNoKey: boolean }) {
   const { talking } = desk;
-  const shown = talking.shown.value.get(tile.id);
+  const shown = useComputed(() => talking.shown.value.get(tile.id)).value;
   return (
     <TalkKey
       talking={talking}

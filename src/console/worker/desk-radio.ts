@@ -219,6 +219,7 @@ function start(
         break;
       case 'reconnect':
         radio.reconnect();
+        batches.connection();
     }
   }
 
@@ -268,8 +269,10 @@ function start(
     if (talkgroupIds.length === 0) return;
     for (const id of talkgroupIds) watched.set(id, isJoined);
     const hold = isJoined ? { coalesceMs: COALESCE_MS } : {};
-    // RadioError: the radio requests the choice again with the next connection.
-    radio.subscribe({ talkgroupIds, mode: 'talk', presence: true, ...hold }).catch(() => {});
+    // RadioError: the radio requests the choice again with the next connection, but not one that the relay has rejected.
+    radio.subscribe({ talkgroupIds, mode: 'talk', presence: true, ...hold }).catch(() => {
+      for (const id of talkgroupIds) watched.delete(id);
+    });
   }
 
   async function raise(talkgroupId: string) {

@@ -34,6 +34,8 @@ type Press = {
   mustQueue: boolean;
   /** Of the last grant (ms). 0: none. */
   limitMs: number;
+  /** When the burst began (Unix ms), which goes on over a lost connection. null: there is none. */
+  sinceMs: number | null;
   cancelRetry: () => void;
 };
 
@@ -62,7 +64,15 @@ export function createPresses(
     press(talkgroupId) {
       if (presses.has(talkgroupId)) return;
       const state: TalkState = { phase: 'asking' };
-      const press = { talkgroupId, talk: null, state, mustQueue: false, limitMs: 0, cancelRetry: () => {} };
+      const press = {
+        talkgroupId,
+        talk: null,
+        state,
+        mustQueue: false,
+        limitMs: 0,
+        sinceMs: null,
+        cancelRetry: () => {},
+      };
       presses.set(talkgroupId, press);
       begin(press);
     },
@@ -118,6 +128,7 @@ export function createPresses(
     switch (state.kind) {
       case 'idle':
         // The burst has ended in silence, and the next packet begins another one.
+        press.sinceMs = null;
         if (press.state.phase === 'talking') enter(press, { phase: 'asking' });
         break;
       case 'requested':
@@ -130,8 +141,9 @@ export function createPresses(
         press.limitMs = state.max_talk_ms;
         break;
       case 'talking':
-        if (press.state.phase !== 'talking')
-          enter(press, { phase: 'talking', sinceMs: unixMs(), limitMs: press.limitMs });
+        if (press.state.phase === 'talking') break;
+        press.sinceMs ??= unixMs();
+        enter(press, { phase: 'talking', sinceMs: press.sinceMs, limitMs: press.limitMs });
         break;
       default:
         finish(press, state);
@@ -141,6 +153,7 @@ export function createPresses(
   function finish(press: Press, outcome: TalkOutcome): void {
     press.talk = null;
     press.limitMs = 0;
+    press.sinceMs = null;
     if (outcome.kind !== 'denied') return ended(press, outcome.code);
     const { code, talker } = outcome;
     if (code === 'busy' && !press.mustQueue) {
@@ -177,6 +190,7 @@ export function createPresses(
   function end(press: Press): void {
     press.cancelRetry();
     const { talk } = press;
+    press.sinceMs = null;
     press.talk = null;
     talk?.end();
   }

@@ -2,9 +2,13 @@
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { AppError } from '../../errors.js';
+import { limitAnswers } from '../under-way.js';
 
 /** A tile or a directory of the format is smaller. The memory of an answer must have a bound. */
 const PART_BYTES_MAX = 4_194_304;
+
+/** Of parts that wait to be read: slow readers of the map take no room from other answers. */
+const WAITING_BYTES_MAX = 48 * 2 ** 20;
 
 type Identity = { readonly size: number; readonly mtimeMs: number; readonly ino: number };
 
@@ -17,6 +21,7 @@ export const mapFileRoutes =
     const opened: Identity = await file.stat();
     const etag = `"${opened.size.toString(36)}-${Math.floor(opened.mtimeMs).toString(36)}"`;
 
+    const unread = limitAnswers(WAITING_BYTES_MAX);
     /** Settles when no part is being read. */
     let noneRead: Promise<unknown> = Promise.resolve();
     // A part counts as unread from its sending on, so many that are read at once would all be admitted. What waits here is
@@ -30,8 +35,9 @@ export const mapFileRoutes =
     app.get(
       '/console/map.pmtiles',
       {
-        config: { access: 'public', refusals: ['range_outside', 'map_unavailable'] },
+        config: { access: 'public', refusals: ['range_outside', 'map_unavailable'], unread },
         schema: { hide: true },
+        exposeHeadRoute: false, // it would read a part and send nothing
       },
       async (request, reply) => {
         await checkUnchanged(path, opened);
@@ -48,7 +54,7 @@ export const mapFileRoutes =
         const length = last - first + 1;
         const bytes = await inTurn(async () => {
           if (reply.raw.destroyed) return Buffer.alloc(0); // while it waited
-          app.unread.admit(request, length);
+          unread.admit(request, length);
           return readPart(file, first, length);
         });
         reply.code(206).header('content-range', `bytes ${first}-${last}/${opened.size}`);

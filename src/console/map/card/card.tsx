@@ -24,10 +24,25 @@ export function OpenCard({ map, stage, desk }: CardProps) {
   map.edition.value;
   const card = map.choices.card.value;
   const subject = card === null ? null : subjectOf(card, map.fleet, map.marks.value);
+  useEnd(map, card !== null && subject !== null);
   if (card === null || subject === null) return null;
   const key = 'device' in card ? card.device : card.emergency;
   return <Card key={key} subject={subject} map={map} stage={stage} desk={desk} />;
 }
+
+/** A card whose device or alarm is no longer on the map does not come back with it. The focus goes to the map. */
+function useEnd({ choices }: MapState, isShown: boolean): void {
+  const wasShown = useRef(false);
+  useLayoutEffect(() => {
+    if (wasShown.current && !isShown && choices.card.peek() !== null) {
+      choices.card.value = null;
+      if (document.activeElement === document.body) focusCanvas();
+    }
+    wasShown.current = isShown;
+  }, [choices, isShown]);
+}
+
+const focusCanvas = () => document.querySelector<HTMLElement>('.maplibregl-canvas')?.focus();
 
 function Card({ subject, map, stage, desk }: CardProps & { subject: Subject }) {
   const { username, mark } = subject;
@@ -38,7 +53,8 @@ function Card({ subject, map, stage, desk }: CardProps & { subject: Subject }) {
   const close = () => {
     choices.card.value = null;
     const [row] = document.getElementsByName(`show-${subject.device ?? mark?.id}`);
-    (row ?? document.querySelector<HTMLElement>('.maplibregl-canvas'))?.focus();
+    if (row === undefined) focusCanvas();
+    else row.focus();
   };
   const now = nowMs.value + map.connection.value.clockOffsetMs;
   const state = mark === null ? null : mark.isAcknowledged ? 'acknowledged' : 'raised';
@@ -199,6 +215,7 @@ function Actions({ subject, map, stage, desk }: PartProps & { stage: Stage }) {
             aria-pressed={isFollowed}
             aria-disabled={stage.drawing.value === null}
             onClick={() => {
+              if (stage.drawing.peek() === null) return;
               stopFollowing(choices);
               choices.followed.value = isFollowed ? null : device;
             }}
