@@ -140,7 +140,7 @@ async function denied(page: Page, radio: Radio, talkgroupId: string, code: 'forb
 
 async function lostAndFound(page: Page, radio: Radio): Promise<void> {
   await radio.lost();
-  await page.getByText('You hear no talkgroup since').waitFor();
+  await page.getByText('You have heard no talkgroup since').waitFor();
   await radio.reconnected();
   await page.getByRole('region', { name: 'On air now' }).getByRole('heading').waitFor();
 }

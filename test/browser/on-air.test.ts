@@ -219,6 +219,6 @@ t.test('the strip shows who is not heard, and is accessible with all its looks',
   }
   await page.setViewportSize({ width: 1280, height: 800 });
   await radio.lost();
-  await page.getByText('You hear no talkgroup since').waitFor();
+  await page.getByText('You have heard no talkgroup since').waitFor();
   t.equal(await strip(page).getByRole('listitem').count(), 0, 'without a connection there are no talkers');
 });

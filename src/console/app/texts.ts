@@ -247,7 +247,7 @@ export const texts = {
     noPlace: 'no position since it was raised',
     acknowledge: 'Acknowledge',
     clear: 'Hold to clear',
-    clearHint: 'Hold for 1 s, or Enter',
+    clearHint: 'Hold the button, or Enter, for 1 s',
     clearShort: 'Hold for 1 s',
     clearing: 'Clearing',
     emergency: 'Emergency',

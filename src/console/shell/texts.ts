@@ -1,6 +1,6 @@
 // Holds the texts of the regions around the view.
 export const shell = {
-  hearNothing: (clock: string) => `You hear no talkgroup since ${clock}.`,
+  hearNothing: (clock: string) => `You have heard no talkgroup since ${clock}.`,
   neverConnected: 'You hear no talkgroup yet.',
   side: 'Alarms and last calls',
   bar: {
