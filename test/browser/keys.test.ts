@@ -233,12 +233,12 @@ t.test('from the login to the settings a whole shift needs no pointer', async (t
   // For half a second after its meaning has changed it takes no press.
   const answers = (name: string) =>
     page.locator('.alarm-row .answer[aria-disabled=false]').filter({ hasText: name }).waitFor();
-  await reach('Acknowledge');
   await answers('Acknowledge');
+  await reach('Acknowledge');
   await type('Enter');
   await other.hears('EMERGENCY', ({ state }) => state === 'acknowledged');
+  await answers('Hold to clear'); // the same button, which has the focus
   await reach('Hold to clear');
-  await answers('Hold to clear');
   await keyboard.down('Enter');
   await other.hears('EMERGENCY', ({ state }) => state === 'cleared');
   await keyboard.up('Enter');

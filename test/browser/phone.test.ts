@@ -190,5 +190,12 @@ t.test(
     await drag(page, cdp, await boxOf(page, '.phone-card'), -150);
     await talksIn('Group 1');
     await page.getByRole('button', { name: 'Next: Fire 1' }).waitFor();
+    await page.getByRole('button', { name: 'Emergency in Group 1' }).tap();
+    await drag(page, cdp, await boxOf(page, '.phone-card'), -150);
+    await talksIn('Fire 1');
+    t.ok(
+      await page.getByRole('button', { name: 'Emergency in Fire 1' }).isVisible(),
+      'not where the tap was',
+    );
   },
 );

@@ -1,5 +1,5 @@
 // Shows one alarm: who, where, since when, and its buttons. The row has the same height in each state.
-import { useSignal } from '@preact/signals';
+import { useComputed, useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Emergency } from '../../client/radio.js';
 import { ageText, clockText } from '../app/ages.js';
@@ -11,7 +11,7 @@ import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
 import { Icon } from '../icons/icon.js';
 import { nearestWhenLoaded } from '../map/places/lazy.js';
-import { HoldButton } from '../talk/hold-button.js';
+import { TalkKey } from '../talk/key.js';
 import { AnswerButton, requestOf } from './answer-button.js';
 import { Confirmation } from './confirmation.js';
 import type { AlarmRow } from './order.js';
@@ -113,6 +113,7 @@ function Buttons({
   const { emergency_id: id, talkgroup_id } = emergency;
   const { talking, onMap } = desk;
   const meaning = meaningFor(emergency, desk.account);
+  const shown = useComputed(() => talking.shown.value.get(talkgroup_id)).value;
   const isAsking = useSignal(false);
   const { isConfirming } = desk.settings.settings.value;
   const line = useRef<HTMLDivElement>(null);
@@ -153,14 +154,14 @@ function Buttons({
       >
         {words.map}
       </button>
-      <HoldButton
+      <TalkKey
+        talking={talking}
+        id={`talk-state-alarm-${id}`}
         name={texts.talkgroups.talk(talkgroup)}
-        isPressed={talking.states.value.has(talkgroup_id)}
-        onHold={(source) => talking.press(source, [talkgroup_id])}
-        onLetGo={talking.release}
-      >
-        {texts.talkgroups.short.talk}
-      </HoldButton>
+        text={texts.talkgroups.short.talk}
+        targets={[talkgroup_id]}
+        shown={shown === undefined ? [] : [shown]}
+      />
       {meaning !== null && <AnswerButton emergencyId={id} {...{ meaning, desk, isScrolling, onAsk }} />}
     </div>
   );

@@ -21,7 +21,7 @@ function placeOf(focused: Element | null) {
   return {
     isText: focused?.closest('input, textarea, select, [contenteditable]') != null,
     isInDialog:
-      document.querySelector('dialog[open]') !== null ||
+      document.querySelector('dialog:modal') !== null ||
       focused?.closest('[role=menu], [role=dialog]') != null,
     isInTile: tileWith(focused) !== null,
   };

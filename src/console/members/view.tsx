@@ -1,4 +1,4 @@
-// Shows the members of a talkgroup in a dialog: those online, and for administrators all of them.
+// Shows the members of a talkgroup in a panel: those online, and for administrators all of them.
 import { useEffect, useRef } from 'preact/hooks';
 import { systemClock } from '../../client/clock.js';
 import { desk as currentDesk, type Desk } from '../app/desk.js';
@@ -27,7 +27,7 @@ export default function MembersDialog() {
   }, [online, connections]);
   const name = desk.talkgroups.tile(id)?.view.value.name ?? '';
   return (
-    <Dialog key={id} name={words.title(name)} onClose={close}>
+    <Dialog key={id} name={words.title(name)} isPanel onClose={close}>
       <OnlineMembers online={online} />
       {admin !== null && <AllMembers admin={admin} talkgroup={name} />}
     </Dialog>

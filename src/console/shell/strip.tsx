@@ -21,7 +21,7 @@ function Lost({ desk }: { desk: Desk }) {
     <>
       <Icon name="wifi-off" />
       <p class="lost-words">
-        <strong>{since}</strong>
+        <strong role="alert">{since}</strong>
         <span aria-hidden="true">{why}</span>
       </p>
       <Reconnect desk={desk} />

@@ -23,7 +23,7 @@ export type Order = {
 };
 
 /** While the order is held, a talkgroup goes when it does not exist any more, and a new one is last. */
-export function nextOrder({
+function nextOrder({
   shown,
   wanted,
   existing,

@@ -91,6 +91,7 @@ function start(
   });
   /** By talkgroup of which PRESENCE was requested: whether its audio was requested in common writes. */
   const watched = new Map<string, boolean>();
+  let wantedPort: Extract<Command, { kind: 'microphone' }>['port'] = null;
   /** Before `open` the radio requests anew what it holds. */
   let isWatching = false;
   let voices: Voices | null = null;
@@ -248,9 +249,11 @@ function start(
   }
 
   function listenTo(port: Extract<Command, { kind: 'microphone' }>['port']): void {
+    wantedPort = port;
     if (port === null) return presses.microphone(null);
     microphoneReady.then(
       (microphone) => {
+        if (port !== wantedPort) return; // it was closed while the codec was loaded
         microphone.attach(port);
         presses.microphone(microphone);
       },
