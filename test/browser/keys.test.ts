@@ -259,8 +259,7 @@ t.test('from the login to the settings a whole shift needs no pointer', async (t
   await page.getByRole('complementary', { name: 'Card of bob' }).getByText('SN-7').waitFor();
   await reach(/, Account$/);
   await type('Enter');
-  await page.getByRole('menuitem', { name: 'Settings' }).waitFor();
-  await reach('Settings');
+  await comesTrue('the first item of the menu has the focus', async () => (await focused()) === 'Settings');
   await type('Enter');
   const clock = page.getByRole('button', { name: '24-hour clock' });
   await clock.waitFor();
