@@ -262,7 +262,7 @@ t.test('the emergency button keeps its talkgroup while the pointer is on it', as
   const { page, radio, button } = await scripted(t);
   await radio.groups(2);
   const place = page.getByRole('region', { name: 'Emergency' }).getByRole('button');
-  await page.getByText('Choose a talkgroup').waitFor();
+  await page.getByText('Emergency: choose a talkgroup').waitFor();
   const before = await place.boundingBox();
   await button('Select', 'Group 1').click();
   const emergency = page.getByRole('button', { name: 'Emergency in Group 1', exact: true });

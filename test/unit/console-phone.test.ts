@@ -98,17 +98,21 @@ t.test('the card shows the own talk, then the talker here, then one elsewhere th
   const { talkgroups, tile } = talkgroupsOf('a', 'b');
   const shown = () => {
     const heard = heardOf(talkgroups.tiles.value, tile('a'));
-    return heard === null ? null : `${heard.talker.username} in ${heard.tile.id}, ${heard.more} more`;
+    return heard === null
+      ? null
+      : `${heard.talker.username} in ${heard.tile.id}, ${heard.more} more, ${heard.elsewhere} elsewhere`;
   };
   t.equal(shown(), null);
   talkgroups.take({ talkgroups: [view('b', [talker('ben'), talker('carl')])], left: [] });
-  t.equal(shown(), 'ben in b, 1 more');
+  t.equal(shown(), 'ben in b, 1 more, 0 elsewhere');
   talkgroups.mute(tile('b'), true);
   t.equal(shown(), null, 'a muted talkgroup is not heard');
   talkgroups.take({ talkgroups: [view('a', [talker('dora')])], left: [] });
-  t.equal(shown(), 'dora in a, 0 more');
+  t.equal(shown(), 'dora in a, 0 more, 0 elsewhere');
+  talkgroups.mute(tile('b'), false);
+  t.equal(shown(), 'dora in a, 0 more, 2 elsewhere');
   talkgroups.take({ talkgroups: [view('b', [talker('me', true)])], left: [] });
-  t.equal(shown(), 'me in b, 0 more');
+  t.equal(shown(), 'me in b, 0 more, 1 elsewhere');
 });
 
 t.test('an emergency can be taken back for 5 s', async (t) => {

@@ -1,4 +1,5 @@
 // Shows the key holders of one user with their fingerprints.
+import { timeText } from '../app/time-of-day.js';
 import { ask } from '../dialogs/state.js';
 import type { Holders } from './holders.js';
 import type { Row } from './list.js';
@@ -28,7 +29,7 @@ function HolderRow({ row, holders }: { row: Row<Holder>; holders: Holders }) {
   return (
     <div class="admin-holder">
       <p class="name">
-        {name}, {texts.holderState(accepted)}, {texts.created(created_at)}
+        {name}, {texts.holderState(accepted)}, {texts.created(created_at, timeText)}
       </p>
       <code class="fingerprint">{fingerprint}</code>
       <div class="row">

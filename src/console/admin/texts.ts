@@ -19,8 +19,10 @@ const encryptions: Readonly<Record<Encryption, string>> = {
 };
 
 /** The day and the minute, in the time of the browser. */
-function dateText(time: string): string {
-  return new Date(time).toLocaleString(undefined, { dateStyle: 'medium', timeStyle: 'short' });
+/** `clock`: writes the time of day, as the settings say. */
+function dateText(time: string, clock: (time: Date) => string): string {
+  const date = new Date(time);
+  return `${date.toLocaleDateString(undefined, { dateStyle: 'medium' })}, ${clock(date)}`;
 }
 
 export const texts = {
@@ -62,7 +64,7 @@ export const texts = {
   part: (count: number) => `The first ${count} entries`,
   nothing: 'There is no entry.',
   save: 'Save',
-  created: (time: string) => `created ${dateText(time)}`,
+  created: (time: string, clock: (time: Date) => string) => `created ${dateText(time, clock)}`,
 
   administrator: 'Admin',
   user: 'User',

@@ -1,5 +1,6 @@
 // The card of a user: role, device, and the browsers and radios that hold keys.
 import { useEffect } from 'preact/hooks';
+import { timeText } from '../app/time-of-day.js';
 import { Frame } from './frame.js';
 import { HoldersView } from './holders-view.js';
 import type { Row } from './list.js';
@@ -21,7 +22,7 @@ export function UserCard({ row, users, onClose }: { row: Row<User>; users: Users
         <dt>{texts.columns.device}</dt>
         <dd>{device ?? texts.reading}</dd>
         <dt>{texts.columns.created}</dt>
-        <dd>{texts.date(created_at)}</dd>
+        <dd>{texts.date(created_at, timeText)}</dd>
       </dl>
       <section class="admin-part" aria-labelledby="admin-holders">
         <h3 id="admin-holders">{texts.holders}</h3>

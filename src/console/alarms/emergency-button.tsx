@@ -38,7 +38,8 @@ export function EmergencyPlace({ desk }: { desk: Desk }) {
     >
       {tile === undefined ? (
         <button type="button" class="danger emergency" disabled>
-          {words.choose}
+          <Icon name="triangle-alert" />
+          <span class="name emergency-text">{words.choose}</span>
         </button>
       ) : (
         <EmergencyButton id={tile.id} name={tile.view.value.name} desk={desk} />

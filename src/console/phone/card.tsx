@@ -38,7 +38,7 @@ export function Card({ desk, phone }: { desk: Desk; phone: Phone }) {
 
 /** `level`: of the own microphone. */
 function Talker({
-  heard: { talker, tile, more },
+  heard: { talker, tile, more, elsewhere },
   current,
   level,
 }: {
@@ -65,6 +65,7 @@ function Talker({
         {talker.isOwn && <Meter level={level} bars={LEVEL_BARS} />}
         <TalkerLock talker={talker} tile={tile} />
         {more > 0 && <span> {talkgroups.more(more)}</span>}
+        {elsewhere > 0 && <span> {words.elsewhere(elsewhere)}</span>}
       </p>
     </>
   );

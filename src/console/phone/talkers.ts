@@ -7,6 +7,8 @@ export type Heard = {
   readonly tile: Tile;
   /** Number of further talkers in this talkgroup. */
   readonly more: number;
+  /** Number of talkers in other talkgroups. */
+  readonly elsewhere: number;
 };
 
 /** The own talk first, then the first talker of this talkgroup, then that of another one which is not muted. */
@@ -17,8 +19,10 @@ export function heardOf(tiles: readonly Tile[], current: Tile | null): Heard | n
       const isShown = tile === current || !tile.isMuted.value;
       return talkers
         .filter(({ isOwn }) => isOwn || isShown)
-        .map((talker): Heard => ({ talker, tile, more: talkers.length - 1 }));
+        .map((talker) => ({ talker, tile, more: talkers.length - 1 }));
     },
   );
-  return all.find(({ talker }) => talker.isOwn) ?? all[0] ?? null;
+  const shown = all.find(({ talker }) => talker.isOwn) ?? all[0];
+  if (shown === undefined) return null;
+  return { ...shown, elsewhere: all.filter(({ tile }) => tile !== shown.tile).length };
 }

@@ -7,6 +7,7 @@ export const phone = {
   encrypt: 'Encrypt',
   doNotEncrypt: (name: string) => `Do not encrypt what I say in ${name}`,
   doNotEncryptShort: 'Do not encrypt',
+  elsewhere: (count: number) => `${count} more in other talkgroups`,
   talksFor: (clock: string) => `talks for ${clock}`,
   talksIn: (name: string, clock: string) => `talks in ${name} for ${clock}`,
   talkIn: (username: string, name: string, clock: string) => `${username} in ${name} ${clock}`,

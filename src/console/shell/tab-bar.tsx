@@ -42,7 +42,9 @@ export function TabBar({ account }: Props) {
           onClick={() => show(tab.hash)}
         >
           <Icon name={tab.icon} />
-          {tab.name}
+          <span class="tab-name" data-name={tab.name}>
+            {tab.name}
+          </span>
         </button>
       ))}
     </div>

@@ -1,5 +1,7 @@
 // The dock: the key for all selected talkgroups, to whom it talks, and what became of each talk. Its height never changes.
+import { type ReadonlySignal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
+import { useEffect } from 'preact/hooks';
 import type { Desk } from '../app/desk.js';
 import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
@@ -47,9 +49,21 @@ export function TalkBar({ desk, children, isUrgent }: TalkBarProps) {
 /** The talkgroups of the presses that are held, else those that the key would talk to. */
 function Targets({ desk, targets, count }: { desk: Desk; targets: readonly string[]; count: number }) {
   const { talking, talkgroups, settings } = desk;
+  const focused = useFocusedTalkgroup().value;
+  const key = keyName(settings.settings.value.talkKey);
   const held = [...talking.shown.value].filter(([, { isHeld }]) => isHeld).map(([id]) => id);
   const named = held.length > 0 ? held : targets;
   const isTicked = (id: string) => count > 0 && targets.includes(id);
+  if (named.length === 0 && focused !== null && talkgroups.tile(focused) !== undefined) {
+    return (
+      <p id="talk-hint" class="targets quiet">
+        <span>{words.keyTalksTo(key)}</span>
+        <span class="chip">
+          <bdi class="name line">{nameOf(talkgroups, focused)}</bdi>
+        </span>
+      </p>
+    );
+  }
   return (
     <p id="talk-hint" class="targets quiet">
       <span>{held.length > 0 ? words.youHold : named.length > 0 ? words.talkTo : words.noneSelected}</span>
@@ -62,11 +76,31 @@ function Targets({ desk, targets, count }: { desk: Desk; targets: readonly strin
       {held.length === 0 && (
         <>
           {count > 1 && <span>{words.selected(count)}</span>}
-          <span class="key-hint">{words.orKey(keyName(settings.settings.value.talkKey))}</span>
+          <span class="key-hint">{words.orKey(key)}</span>
         </>
       )}
     </p>
   );
+}
+
+/** The talkgroup of the control with the focus: the talk key talks there while none is selected. */
+function useFocusedTalkgroup(): ReadonlySignal<string | null> {
+  const focused = useSignal<string | null>(null);
+  useEffect(() => {
+    const follow = ({ target }: { target: EventTarget | null }) => {
+      const owner = target instanceof Element ? target.closest<HTMLElement>('[data-talkgroup]') : null;
+      focused.value = owner?.dataset.talkgroup ?? null;
+    };
+    const entered = (event: FocusEvent) => follow(event);
+    const left = ({ relatedTarget }: FocusEvent) => follow({ target: relatedTarget });
+    document.addEventListener('focusin', entered);
+    document.addEventListener('focusout', left);
+    return () => {
+      document.removeEventListener('focusin', entered);
+      document.removeEventListener('focusout', left);
+    };
+  }, [focused]);
+  return focused;
 }
 
 /** With the countdown of the talk limit. */

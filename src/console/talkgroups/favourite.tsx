@@ -18,6 +18,7 @@ export function FavouriteButton({
   return (
     <button
       type="button"
+      class="favourite"
       aria-label={own.favourite(view.value.name)}
       aria-pressed={isFavourite}
       onClick={() => grid.favour(id, !isFavourite)}
