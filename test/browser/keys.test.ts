@@ -253,6 +253,7 @@ t.test('from the login to the settings a whole shift needs no pointer', async (t
   await reach('Show bob on the map');
   await type('Enter');
   await page.getByRole('region', { name: 'Card of bob' }).waitFor();
+  await comesTrue('the card has the focus', async () => (await focused()) === 'Card of bob');
   await type('/', 'b', 'o');
   await page.getByRole('option', { name: 'bob User' }).waitFor();
   await type('Enter');
