@@ -1,6 +1,7 @@
 // Shows a table: a bar with what is found, a head that sorts, rows of one height, and the next page when its end is near.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
+import { useFocusLeft } from '../app/focus-left.js';
 import { Icon } from '../icons/icon.js';
 import type { List, Row } from './list.js';
 import type { Section } from './state.js';
@@ -132,13 +133,7 @@ function Waiting<Item>({ list }: { list: List<Item> }) {
 
 /** The focus goes to the first new row, and without one to the search. */
 function ShowWaiting<Item>({ list, text }: { list: List<Item>; text: string }) {
-  const button = useRef<HTMLButtonElement>(null);
-  useLayoutEffect(() => {
-    const shown = button.current;
-    return () => {
-      if (document.activeElement === shown) focusRow(null);
-    };
-  }, []);
+  const button = useFocusLeft(() => focusRow(null));
   const show = async () => {
     const before = new Set(list.rows.peek().map(({ id }) => id));
     await list.reload();

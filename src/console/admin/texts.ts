@@ -18,8 +18,7 @@ const encryptions: Readonly<Record<Encryption, string>> = {
   required: 'required: clear speech is rejected',
 };
 
-/** The day and the minute, in the time of the browser. */
-/** `clock`: writes the time of day, as the settings say. */
+/** The day and the time, as the browser is. `clock`: writes the time of day, as the settings say. */
 function dateText(time: string, clock: (time: Date) => string): string {
   const date = new Date(time);
   return `${date.toLocaleDateString(undefined, { dateStyle: 'medium' })}, ${clock(date)}`;

@@ -1,5 +1,5 @@
 // A question in the place of a button that is held. What confirms is at the left end, away from the button that asked.
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { texts } from '../app/texts.js';
 
 type ConfirmationProps = { question: string; confirm: string; onAnswer(isConfirmed: boolean): void };
@@ -28,4 +28,13 @@ export function Confirmation({ question, confirm, onAnswer }: ConfirmationProps)
       </button>
     </div>
   );
+}
+
+/** After the question the focus comes back to the button that asked, which `find` finds. */
+export function useFocusBack(isAsking: boolean, find: () => HTMLElement | null | undefined): void {
+  const wasAsking = useRef(false);
+  useLayoutEffect(() => {
+    if (wasAsking.current && !isAsking) find()?.focus();
+    wasAsking.current = isAsking;
+  });
 }

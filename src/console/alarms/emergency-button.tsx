@@ -1,13 +1,14 @@
 // The button that raises an emergency when it is held for 1.5 s. It is always at the same place of the page.
 import { useSignal } from '@preact/signals';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useEffect } from 'preact/hooks';
 import type { Desk } from '../app/desk.js';
 import { insideEvents } from '../app/inside.js';
 import { Phrase } from '../app/phrase.js';
+import { talkgroupAt } from '../app/talkgroup-at.js';
 import { texts } from '../app/texts.js';
 import { Icon } from '../icons/icon.js';
-import { HoldButton, PressButton } from '../talk/hold-button.js';
-import { Confirmation } from './confirmation.js';
+import { Confirmation, useFocusBack } from './confirmation.js';
+import { HINT, RaiseButton } from './raise-button.js';
 import { raiseText } from './raise-text.js';
 
 const { alarms: words, talkgroups } = texts;
@@ -17,11 +18,9 @@ export function EmergencyPlace({ desk }: { desk: Desk }) {
   const id = target.id.value;
   const tile = all.tiles.value.find((one) => one.id === id);
   useEffect(() => {
-    const follow = ({ target: element }: FocusEvent) => {
-      const id =
-        element instanceof Element && element.closest<HTMLElement>('[data-talkgroup]')?.dataset.talkgroup;
+    const follow = (event: FocusEvent) => {
       // On the way from a tile to this button the focus is elsewhere.
-      if (id) focused.value = id;
+      focused.value = talkgroupAt(event.target) ?? focused.peek();
     };
     document.addEventListener('focusin', follow);
     return () => {
@@ -54,13 +53,7 @@ function EmergencyButton({ id, name, desk }: { id: string; name: string; desk: D
   const text = raiseText(state, connection.value.state === 'open');
   const isAsking = useSignal(false);
   const { isConfirming } = settings.settings.value;
-  const wasAsking = useRef(false);
-  // The focus comes back to the button that asked.
-  useLayoutEffect(() => {
-    if (wasAsking.current && !isAsking.value)
-      document.querySelector<HTMLElement>('.emergency-place button')?.focus();
-    wasAsking.current = isAsking.value;
-  });
+  useFocusBack(isAsking.value, () => document.querySelector<HTMLElement>('.emergency-place button'));
   const raise = () => link.raise(id);
   if (isAsking.value && isConfirming) {
     return (
@@ -76,38 +69,23 @@ function EmergencyButton({ id, name, desk }: { id: string; name: string; desk: D
       </div>
     );
   }
-  const face = (
-    <>
-      <Icon name="triangle-alert" />
-      <span class="name emergency-text" title={name}>
-        {text === '' ? <Phrase say={(shown = '') => talkgroups.emergency(shown)} names={[name]} /> : text}
-      </span>
-      {state?.phase === 'holding' && <span class="filling" aria-hidden="true" />}
-    </>
-  );
-  const common = {
-    class: 'danger emergency',
-    name: talkgroups.emergency(name),
-    describedBy: 'emergency-hint',
-  };
   return (
     <>
-      {isConfirming ? (
-        <PressButton
-          {...common}
-          onPress={() => {
-            isAsking.value = true;
-          }}
-        >
-          {face}
-        </PressButton>
-      ) : (
-        <HoldButton {...common} onHold={() => raising.press(id, raise)} onLetGo={() => raising.release(id)}>
-          {face}
-        </HoldButton>
-      )}
+      <RaiseButton
+        class="danger emergency"
+        onAsk={() => {
+          isAsking.value = true;
+        }}
+        {...{ desk, id, name, raise }}
+      >
+        <Icon name="triangle-alert" />
+        <span class="name emergency-text" title={name}>
+          {text === '' ? <Phrase say={(shown = '') => talkgroups.emergency(shown)} names={[name]} /> : text}
+        </span>
+        {state?.phase === 'holding' && <span class="filling" aria-hidden="true" />}
+      </RaiseButton>
       {/* Over the button, not in it: it is no part of its name. */}
-      <span id="emergency-hint" class={text === '' ? 'emergency-hint' : 'visually-hidden'}>
+      <span id={HINT} class={text === '' ? 'emergency-hint' : 'visually-hidden'}>
         {isConfirming ? words.confirmHint : words.hold}
       </span>
       <span role="status" class="visually-hidden">

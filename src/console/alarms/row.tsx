@@ -1,5 +1,5 @@
 // Shows one alarm: who, where, since when, and its buttons. The row has the same height in each state.
-import { useComputed, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
 import type { Emergency } from '../../client/radio.js';
 import { ageText, clockText } from '../app/ages.js';
@@ -11,9 +11,9 @@ import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
 import { Icon } from '../icons/icon.js';
 import { nearestWhenLoaded } from '../map/places/lazy.js';
-import { TalkKey } from '../talk/key.js';
+import { TalkgroupKey } from '../talk/key.js';
 import { AnswerButton, requestOf } from './answer-button.js';
-import { Confirmation } from './confirmation.js';
+import { Confirmation, useFocusBack } from './confirmation.js';
 import type { AlarmRow } from './order.js';
 
 const { alarms: words } = texts;
@@ -113,17 +113,10 @@ function Buttons({
   const { emergency_id: id, talkgroup_id } = emergency;
   const { talking, onMap } = desk;
   const meaning = meaningFor(emergency, desk.account);
-  const shown = useComputed(() => talking.shown.value.get(talkgroup_id)).value;
   const isAsking = useSignal(false);
   const { isConfirming } = desk.settings.settings.value;
   const line = useRef<HTMLDivElement>(null);
-  const wasAsking = useRef(false);
-  // The focus comes back to the button that asked.
-  useLayoutEffect(() => {
-    if (wasAsking.current && !isAsking.value)
-      line.current?.querySelector<HTMLElement>('button:last-of-type')?.focus();
-    wasAsking.current = isAsking.value;
-  });
+  useFocusBack(isAsking.value, () => line.current?.querySelector<HTMLElement>('button:last-of-type'));
   if (isAsking.value && isConfirming && meaning === 'clear') {
     return (
       <div class="line" ref={line}>
@@ -154,13 +147,12 @@ function Buttons({
       >
         {words.map}
       </button>
-      <TalkKey
+      <TalkgroupKey
         talking={talking}
+        talkgroupId={talkgroup_id}
         id={`talk-state-alarm-${id}`}
         name={texts.talkgroups.talk(talkgroup)}
         text={texts.talkgroups.short.talk}
-        targets={[talkgroup_id]}
-        shown={shown === undefined ? [] : [shown]}
       />
       {meaning !== null && <AnswerButton emergencyId={id} {...{ meaning, desk, isScrolling, onAsk }} />}
     </div>

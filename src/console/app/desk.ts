@@ -142,7 +142,7 @@ export function createDesk(account: Account, config: Config): Desk {
     computed(() => {
       const [first = null] = targetsOf({
         selected: talkgroups.selected.value.map(({ id }) => id),
-        focused: ids.value.has(focused.value ?? '') ? focused.value : null,
+        focused: focused.value,
         all: talkgroups.tiles.value.map(({ id }) => id),
       });
       return first;

@@ -1,5 +1,4 @@
 // Holds the texts about the devices with keys, in the dialog and the settings.
-
 import { isolated } from '../app/isolated.js';
 
 export const deviceTexts = {
@@ -23,7 +22,6 @@ export const deviceTexts = {
   state: (isAccepted: boolean) => (isAccepted ? 'accepted' : 'waits to be accepted'),
   accept: (name: string) => `Accept ${name}`,
   remove: (name: string) => `Delete ${name}`,
-  again: 'Try again',
   reallyRemove: (name: string) => ({
     title: `Delete ${isolated(name)}?`,
     consequence:

@@ -1,6 +1,7 @@
 // Shows the fingerprint of this browser in the settings, and the other devices of the account that have keys.
 import { useEffect } from 'preact/hooks';
 import type { Desk } from '../app/desk.js';
+import { texts as common } from '../app/texts.js';
 import { ask } from '../dialogs/state.js';
 import { deviceTexts as texts } from './device-texts.js';
 import type { Keys, ListedHolder, Phase } from './state.js';
@@ -28,7 +29,7 @@ export function KeysSettings({ desk: { keys, account } }: { desk: Desk }) {
       </p>
       {others === null && outcome?.isError && (
         <button type="button" onClick={() => void keys.reload()}>
-          {texts.again}
+          {common.tryAgain}
         </button>
       )}
       {others?.length === 0 && <p class="quiet">{texts.noOthers}</p>}

@@ -47,14 +47,10 @@ export function createOnAir(clock: Clock, unixMs: () => number): OnAir {
   function takeOne(view: TalkgroupView): void {
     const { id, talkers } = view;
     if (talkers.length === 0) return void running.delete(id);
-    running.set(
-      id,
-      talkers.map((talker) => talkerOf(view, talker)),
-    );
-    // Speech that this browser cannot open was not heard.
-    const isHeard = ({ isOwn, lock, unopened }: TalkerView) =>
-      !isOwn && lock !== 'cannot_open' && unopened === null;
-    const began = talkers.filter(isHeard).map(({ startedAtMs }) => startedAtMs);
+    const now = talkers.map((talker) => talkerOf(view, talker));
+    running.set(id, now);
+    const heard = now.filter(({ isOwn, isUnopened }) => !isOwn && !isUnopened);
+    const began = heard.map(({ startedAtMs }) => startedAtMs);
     if (began.length > 0) heardAtMs.set(id, Math.max(heardAtMs.get(id) ?? 0, ...began));
   }
 

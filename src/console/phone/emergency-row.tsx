@@ -1,17 +1,17 @@
 // Below the key: the emergency button with its ring, where the talkgroup is among the others, and how to take an alarm back.
 import { type Signal, useSignal } from '@preact/signals';
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
-import { Confirmation } from '../alarms/confirmation.js';
+import { useEffect } from 'preact/hooks';
+import { Confirmation, useFocusBack } from '../alarms/confirmation.js';
+import { HINT, RaiseButton } from '../alarms/raise-button.js';
 import { raiseText } from '../alarms/raise-text.js';
 import type { Desk } from '../app/desk.js';
 import { Phrase } from '../app/phrase.js';
 import { texts } from '../app/texts.js';
 import { Icon } from '../icons/icon.js';
-import { HoldButton, PressButton } from '../talk/hold-button.js';
 import type { Phone } from './state.js';
 import { phone as words } from './texts.js';
 
-const { alarms, talkgroups } = texts;
+const { alarms } = texts;
 
 /** Of more talkgroups the row says the number. */
 const DOTS_MAX = 7;
@@ -23,6 +23,8 @@ export function EmergencyRow({ desk, phone }: RowProps) {
   const tile = desk.talkgroups.tiles.value.find(({ id }) => id === target.id.value);
   /** The talkgroup that the question is about. */
   const asked: Signal<string | null> = useSignal(null);
+  const question = desk.settings.settings.value.isConfirming ? asked.value : null;
+  useFocusBack(question !== null, () => document.querySelector<HTMLElement>('.phone-emergency'));
   useEffect(() => () => target.hold('pointer', false), [target]);
   return (
     <footer class="phone-row" data-region="emergency">
@@ -41,13 +43,13 @@ export function EmergencyRow({ desk, phone }: RowProps) {
           <Button desk={desk} phone={phone} asked={asked} id={tile.id} name={tile.view.value.name} />
         )}
       </section>
-      {asked.value === null || !desk.settings.settings.value.isConfirming ? (
+      {question === null ? (
         <>
           <Position phone={phone} />
           <Said desk={desk} phone={phone} />
         </>
       ) : (
-        <Question desk={desk} phone={phone} asked={asked} id={asked.value} />
+        <Question desk={desk} phone={phone} asked={asked} id={question} />
       )}
     </footer>
   );
@@ -55,49 +57,32 @@ export function EmergencyRow({ desk, phone }: RowProps) {
 
 type AskedProps = RowProps & { asked: Signal<string | null>; id: string };
 
-function Button({ desk: { raising, settings }, phone, asked, id, name }: AskedProps & { name: string }) {
+function Button({ desk, phone, asked, id, name }: AskedProps & { name: string }) {
+  const { raising, settings } = desk;
   const { isConfirming } = settings.settings.value;
-  const common = {
-    class: 'phone-emergency',
-    name: talkgroups.emergency(name),
-    describedBy: 'emergency-hint',
-  };
   return (
     <>
-      {isConfirming ? (
-        <PressButton
-          {...common}
-          onPress={() => {
-            asked.value = id;
-          }}
-        >
-          <Face isHeld={false} />
-        </PressButton>
-      ) : (
-        <HoldButton
-          {...common}
-          onHold={() => raising.press(id, () => phone.raise(id))}
-          onLetGo={() => raising.release(id)}
-        >
-          <Face isHeld={raising.states.value.get(id)?.phase === 'holding'} />
-        </HoldButton>
-      )}
-      <span id="emergency-hint" class="visually-hidden">
+      <RaiseButton
+        class="phone-emergency"
+        raise={() => phone.raise(id)}
+        onAsk={() => {
+          asked.value = id;
+        }}
+        {...{ desk, id, name }}
+      >
+        <Face isHeld={raising.states.value.get(id)?.phase === 'holding'} />
+      </RaiseButton>
+      <span id={HINT} class="visually-hidden">
         {isConfirming ? alarms.confirmHint : alarms.hold}
       </span>
     </>
   );
 }
 
-/** In the place of what else is beside the button. The focus comes back to the button that asked. */
+/** In the place of what else is beside the button. */
 function Question({ desk: { raising, talkgroups: all }, phone, asked, id }: AskedProps) {
-  const row = useRef<HTMLDivElement>(null);
-  useLayoutEffect(() => {
-    const footer = row.current?.parentElement;
-    return () => footer?.querySelector<HTMLElement>('.phone-emergency')?.focus();
-  }, []);
   return (
-    <div ref={row} class="phone-question">
+    <div class="phone-question">
       <Confirmation
         question={alarms.raiseQuestion(all.tile(id)?.view.value.name ?? '')}
         confirm={alarms.raiseNow}

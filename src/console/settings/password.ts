@@ -1,5 +1,4 @@
 // Changes the password of the account, and says in words why it was not changed.
-
 import { type Rest, RestError } from '../../client/rest.js';
 import { type Attempt, createAttempt } from '../app/attempt.js';
 import { settings as words } from './texts.js';

@@ -1,7 +1,7 @@
 // What is said and offered while there is no connection.
-import { useLayoutEffect, useRef } from 'preact/hooks';
 import { connectionText } from '../app/connection.js';
 import type { Desk } from '../app/desk.js';
+import { useFocusLeft } from '../app/focus-left.js';
 import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
 import { timeText } from '../app/time-of-day.js';
@@ -29,16 +29,11 @@ export function Reconnect({ desk }: { desk: Desk }) {
 
 /** When it goes, the region it was in gets the focus. */
 function ReconnectButton({ link }: Pick<Desk, 'link'>) {
-  const button = useRef<HTMLButtonElement>(null);
-  useLayoutEffect(() => {
-    const shown = button.current;
-    const region = shown?.closest<HTMLElement>('[data-region]');
-    return () => {
-      if (region == null || document.activeElement !== shown) return;
-      region.tabIndex = -1;
-      region.focus();
-    };
-  }, []);
+  const button = useFocusLeft((region) => {
+    if (region === null) return;
+    region.tabIndex = -1;
+    region.focus();
+  });
   return (
     <button type="button" ref={button} onClick={() => link.send({ kind: 'reconnect' })}>
       {texts.connection.reconnect}

@@ -4,6 +4,7 @@ import type { ComponentChildren } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { Desk } from '../app/desk.js';
 import { Phrase } from '../app/phrase.js';
+import { talkgroupAt } from '../app/talkgroup-at.js';
 import { texts } from '../app/texts.js';
 import { Icon } from '../icons/icon.js';
 import { TalkKey, tickOf } from './key.js';
@@ -87,12 +88,12 @@ function Targets({ desk, targets, count }: { desk: Desk; targets: readonly strin
 function useFocusedTalkgroup(): ReadonlySignal<string | null> {
   const focused = useSignal<string | null>(null);
   useEffect(() => {
-    const follow = ({ target }: { target: EventTarget | null }) => {
-      const owner = target instanceof Element ? target.closest<HTMLElement>('[data-talkgroup]') : null;
-      focused.value = owner?.dataset.talkgroup ?? null;
+    const entered = ({ target }: FocusEvent) => {
+      focused.value = talkgroupAt(target);
     };
-    const entered = (event: FocusEvent) => follow(event);
-    const left = ({ relatedTarget }: FocusEvent) => follow({ target: relatedTarget });
+    const left = ({ relatedTarget }: FocusEvent) => {
+      focused.value = talkgroupAt(relatedTarget);
+    };
     document.addEventListener('focusin', entered);
     document.addEventListener('focusout', left);
     return () => {

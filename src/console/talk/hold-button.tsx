@@ -31,21 +31,6 @@ export const holdEvents = (begin: (source: string) => void) => ({
   },
 });
 
-/** The same button, where a setting says that a press is enough. */
-export function PressButton({
-  name,
-  children,
-  describedBy,
-  onPress,
-  ...props
-}: Pick<HoldButtonProps, 'name' | 'children' | 'class' | 'describedBy'> & { onPress(): void }) {
-  return (
-    <button type="button" {...props} aria-label={name} aria-describedby={describedBy} onClick={onPress}>
-      {children}
-    </button>
-  );
-}
-
 export function HoldButton(props: HoldButtonProps) {
   const begin = (source: string) => {
     hold(source, () => props.onLetGo(source));

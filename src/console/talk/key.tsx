@@ -34,6 +34,19 @@ type TalkKeyProps = {
 
 type Large = { word: string; sentence: ComponentChildren };
 
+/** The key of one talkgroup. It shows the talk there, and is drawn anew for no other. */
+export function TalkgroupKey({
+  talkgroupId,
+  ...props
+}: Omit<TalkKeyProps, 'targets' | 'shown'> & { talkgroupId: string }) {
+  const { talking } = props;
+  const shown = useMemo(
+    () => computed(() => talking.shown.value.get(talkgroupId)),
+    [talking, talkgroupId],
+  ).value;
+  return <TalkKey {...props} targets={[talkgroupId]} shown={shown === undefined ? [] : [shown]} />;
+}
+
 export function TalkKey({
   talking,
   id,

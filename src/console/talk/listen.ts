@@ -1,5 +1,6 @@
 // Hears the talk key, and everything that ends a talk: releases, a lost focus, a hidden tab.
 import type { Desk } from '../app/desk.js';
+import { talkgroupAt } from '../app/talkgroup-at.js';
 import { latestTalker } from './answer.js';
 import { letGo, letGoOfAll } from './holding.js';
 import { readKey } from './keys.js';
@@ -43,8 +44,7 @@ export function listenToPresses({ talking, talkgroups, onAir, settings }: Desk):
   function targets(): readonly string[] {
     const selected = talkgroups.selected.peek().map(({ id }) => id);
     const all = talkgroups.tiles.peek().map(({ id }) => id);
-    const focused = document.activeElement?.closest<HTMLElement>('[data-talkgroup]');
-    return targetsOf({ selected, all, focused: focused?.dataset.talkgroup ?? null });
+    return targetsOf({ selected, all, focused: talkgroupAt(document.activeElement) });
   }
 
   function interrupt(why: 'blur' | 'hidden'): void {

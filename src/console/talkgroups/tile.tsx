@@ -4,7 +4,7 @@ import type { Desk } from '../app/desk.js';
 import { useSameList } from '../app/same-list.js';
 import { texts } from '../app/texts.js';
 import { Icon } from '../icons/icon.js';
-import { TalkKey } from '../talk/key.js';
+import { TalkgroupKey } from '../talk/key.js';
 import { Facts } from './facts.js';
 import { Lock } from './lock.js';
 import { talkerLock, talkgroupLock } from './lock-words.js';
@@ -71,24 +71,15 @@ export function TileView({ tile, desk }: Props) {
           </button>
         </div>
         <Facts tile={tile} alarms={alarms} lock={lock} />
-        <Key tile={tile} desk={desk} tabIndex={tabIndex} hasNoKey={lock?.hasNoKey === true} />
+        <TalkgroupKey
+          talking={desk.talking}
+          talkgroupId={id}
+          id={`talk-state-${id}`}
+          name={words.talk(name)}
+          text={lock?.hasNoKey ? own.noKey : words.short.talk}
+          tabIndex={tabIndex}
+        />
       </div>
     </li>
-  );
-}
-
-function Key({ tile, desk, tabIndex, hasNoKey }: Props & { tabIndex: number; hasNoKey: boolean }) {
-  const { talking } = desk;
-  const shown = useComputed(() => talking.shown.value.get(tile.id)).value;
-  return (
-    <TalkKey
-      talking={talking}
-      id={`talk-state-${tile.id}`}
-      name={words.talk(tile.view.value.name)}
-      text={hasNoKey ? own.noKey : words.short.talk}
-      targets={[tile.id]}
-      shown={shown === undefined ? [] : [shown]}
-      tabIndex={tabIndex}
-    />
   );
 }

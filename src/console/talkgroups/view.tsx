@@ -5,6 +5,7 @@ import { type Desk, desk } from '../app/desk.js';
 import { insideEvents } from '../app/inside.js';
 import { Lazy } from '../app/lazy.js';
 import { account } from '../app/session.js';
+import { talkgroupAt } from '../app/talkgroup-at.js';
 import { texts } from '../app/texts.js';
 import { withStylesheet } from '../stylesheets.js';
 import { nextPlace } from './grid-focus.js';
@@ -59,7 +60,7 @@ function Grid({ desk }: { desk: Desk }) {
         {...insideEvents(grid.order.hold)}
         onFocusIn={({ target }) => {
           grid.order.hold('focus', true);
-          const id = talkgroupOf(target);
+          const id = talkgroupAt(target);
           if (id !== null) grid.enter(id);
         }}
         onKeyDown={(event) => move(event, list.current)}
@@ -84,17 +85,13 @@ function emptyText(count: number, filter: 'all' | 'favourites' | 'active'): stri
   return filter === 'favourites' ? words.noFavourites : words.noneActive;
 }
 
-const talkgroupOf = (target: EventTarget | null) =>
-  (target instanceof Element ? target.closest<HTMLElement>('[data-talkgroup]') : null)?.dataset.talkgroup ??
-  null;
-
 /** Goes to the tile that was asked for. When the tile with the focus goes, the one in its place gets it. */
 function useFocus({ grid }: Desk, list: { current: HTMLUListElement | null }): void {
   const tiles = grid.tiles.value;
   const goingTo = grid.goingTo.value;
   // Read before the tiles are drawn, when one that goes is still there.
   const { activeElement } = document;
-  const focused = list.current?.contains(activeElement) ? talkgroupOf(activeElement) : null;
+  const focused = list.current?.contains(activeElement) ? talkgroupAt(activeElement) : null;
   const before = useRef(tiles);
   useLayoutEffect(() => {
     if (goingTo === null) return;

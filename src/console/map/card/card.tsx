@@ -5,7 +5,7 @@ import { AnswerButton } from '../../alarms/answer-button.js';
 import type { Desk } from '../../app/desk.js';
 import { nowMs } from '../../app/ticking.js';
 import { Icon } from '../../icons/icon.js';
-import { TalkKey } from '../../talk/key.js';
+import { TalkgroupKey } from '../../talk/key.js';
 import type { Stage } from '../canvas.js';
 import { stopFollowing } from '../choices.js';
 import { roomOf } from '../room.js';
@@ -164,13 +164,11 @@ function Facts({ subject, now, map, desk }: PartProps & { now: number }) {
 }
 
 function Talk({ subject, map, desk }: PartProps) {
-  const { talking } = desk;
   const ids = talkgroupsOf(subject, map);
   const wanted = useSignal('');
   const id = ids.find((one) => one === wanted.value) ?? ids[0];
   if (id === undefined) return null;
   const name = nameOf(desk, id);
-  const shown = talking.shown.value.get(id);
   return (
     <>
       {ids.length > 1 && (
@@ -188,13 +186,12 @@ function Talk({ subject, map, desk }: PartProps) {
           ))}
         </select>
       )}
-      <TalkKey
-        talking={talking}
+      <TalkgroupKey
+        talking={desk.talking}
+        talkgroupId={id}
         id="talk-state-card"
         name={words.talk(name)}
         text={words.holdToTalk(name)}
-        targets={[id]}
-        shown={shown === undefined ? [] : [shown]}
       />
     </>
   );
