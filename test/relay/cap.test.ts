@@ -47,7 +47,7 @@ for (const RELAY_THREADS of ['0', '1', '2']) {
       t.match(await figures(s), { open: MAX, max: MAX, dropped: 0, refused: 0 });
       await eventually(async () => assert.equal((await fetch(`${s.rest}/readyz`)).status, 503));
       for (let n = 1; n <= 5; n++) {
-        t.same(await (await ann.radio()).closes(), OVERLOADED);
+        t.same(await (await ann.radioHere()).closes(), OVERLOADED);
         t.match(await figures(s), { open: MAX, dropped: 0, refused: n });
       }
       for (const radio of inside) await radio.settled();

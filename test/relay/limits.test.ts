@@ -193,7 +193,7 @@ t.test('of two newcomers, with room for one to wait, the other is refused at onc
   await s.sql.begin(async (sql) => {
     await sql`lock table memberships in access exclusive mode`;
     const startedAt = performance.now();
-    const newcomers = people.map((person) => person.radio());
+    const newcomers = people.map((person) => person.radioHere());
     const refused = await Promise.race(newcomers);
     t.same(await refused.closes(), { code: 1013, reason: 'overloaded' });
     within(t, performance.now() - startedAt, 1000);

@@ -182,7 +182,6 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metri
     return { tokens: people.map(({ token }) => token), talkgroups: rows.map((row) => row.number) };
   }
 
-  let hasRadio = false;
   const sql = postgres(url, { max: 2, onnotice: () => {} });
   t.teardown(() => sql.end());
   const sign: (claims: Claims) => string = createSigner({ key: SECRET, ...signing });
@@ -228,23 +227,20 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metri
       patch: (path: string, body?: unknown) => must('PATCH', path, token, body),
       delete: (path: string) => must('DELETE', path, token),
       call: (method: string, path: string, body?: unknown) => call(method, path, token, body),
-      radio: () => firstComes(() => radioAt(null, token)),
-      /** The same at the first node, for what holds for each node by itself. */
+      radio: () => comesAgain(() => radioAt(null, token)),
+      /** One handshake at the first node, whatever it is answered: for what holds for each node by itself. */
       radioHere: () => radioAt(null, token, true),
       /** A new socket that would go on with the session of that radio. */
       resumes: ({ welcome }: Pick<Radio, 'welcome'>) => radioAt(welcome, token),
     };
   }
 
-  /**
-   * Until its first session a service on a busy machine may have no session numbers yet. It says so with 1013, and a radio
-   * comes again, as every client does.
-   */
-  async function firstComes(open: () => Promise<Radio>): Promise<Radio> {
+  /** On a busy machine a handshake may find no session numbers yet, or a slow read. A radio comes again, as every client does. */
+  async function comesAgain(open: () => Promise<Radio>): Promise<Radio> {
     for (let tries = 8; ; tries--) {
       const radio = await open();
-      hasRadio ||= radio.welcome !== null;
-      if (hasRadio || tries === 1 || (await radio.closes()).reason !== 'overloaded') return radio;
+      if (radio.welcome !== null || tries === 1 || (await radio.closes()).reason !== 'overloaded')
+        return radio;
       await delay(250);
     }
   }
