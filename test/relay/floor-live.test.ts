@@ -161,7 +161,7 @@ const ENDS: { readonly [code: string]: Act } = {
   silence: { act: 'waits' },
   too_long: { act: 'waits' },
   preempted: { act: 'asks', radio: ANN, priority: 7, queue: false },
-  disconnected: { act: 'dies', radio: BOB },
+  disconnected: { act: 'closes', radio: BOB },
   left: { act: 'leaves', radio: BOB },
   mode: { act: 'settings', settings: { mode: 'broadcast', maxTalkMs: 60_000 } },
 };
