@@ -864,6 +864,12 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
   };
 }
 
+/** The machine stood still: another history takes the place of this one. */
+function unlessBusy(error: unknown): never {
+  fc.pre(!/: 503 /.test(String(error)));
+  throw error;
+}
+
 /** A history that went wrong. */
 interface Failure {
   readonly lane: number;
@@ -886,13 +892,10 @@ t.test(`${RUNS} histories: what a radio hears is what the model says`, async (t)
   async function live({ settings, acts }: History, lane: number, clock: () => Promise<void>): Promise<void> {
     if (failure !== null && (lane !== failure.lane || performance.now() > failure.untilMs)) return;
     const story = [`the floor is ${nameOf(settings)}`];
-    const cast = await gather(s, settings).catch((error) => {
-      fc.pre(!/: 503 /.test(String(error))); // the machine stood still: another history takes its place
-      throw error;
-    });
+    const cast = await gather(s, settings).catch(unlessBusy);
     const model = createModel(cast, settings, seen);
     try {
-      await createStage({ s, cast, model, clock, story }).follow(acts);
+      await createStage({ s, cast, model, clock, story }).follow(acts).catch(unlessBusy);
     } catch (error) {
       if (!(error instanceof Error) || fc.PreconditionFailure.isFailure(error)) throw error;
       failure = { lane, untilMs: failure?.untilMs ?? performance.now() + SHRINK_MS, story, error };
@@ -905,7 +908,9 @@ t.test(`${RUNS} histories: what a radio hears is what the model says`, async (t)
   async function inLane(lane: number): Promise<unknown> {
     const clock = await createClock(s, lane);
     const alone = fc.asyncProperty(history, (one) => live(one, lane, clock));
-    const examples = CERTAIN.slice(lane, lane + 1).map((one): [History] => [one]);
+    const one = CERTAIN[lane];
+    // Twice, for a machine that stands still in the first.
+    const examples: [History][] = one === undefined ? [] : [[one], [one]];
     const { errorInstance } = await fc.check(alone, { numRuns: RUNS / LANES, examples });
     return errorInstance;
   }

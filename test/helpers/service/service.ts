@@ -200,7 +200,7 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metri
     const isToRepeat = () =>
       isUnmade(answer) ||
       (isRepeatable && isUnconfirmed(answer)) ||
-      (path === '/talkgroups' && isUnknown(answer));
+      ((isRepeatable || path === '/talkgroups') && isUnknown(answer));
     for (let again = 0; again < 10 && isToRepeat(); again++) answer = await call(method, path, token, body);
     if (answer.status !== 200)
       throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
