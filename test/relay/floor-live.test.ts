@@ -866,7 +866,7 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
 
 /** The machine stood still: another history takes the place of this one. */
 function unlessBusy(error: unknown): never {
-  fc.pre(!/: 503 /.test(String(error)));
+  fc.pre(!/: 503\b/.test(String(error)));
   throw error;
 }
 
