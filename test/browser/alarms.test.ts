@@ -275,3 +275,29 @@ t.test('the emergency button keeps its talkgroup while the pointer is on it', as
   await page.getByRole('button', { name: 'Emergency in Group 0', exact: true }).waitFor();
   t.strictSame(await place.boundingBox(), before);
 });
+
+t.test(
+  'the menu of a tile raises in its own talkgroup, and the alarm is seen while somebody talks',
+  async (t) => {
+    const s = await service(t);
+    const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+    const [quiet, chosen] = [await s.talkgroup('Fire 1', ann, bob), await s.talkgroup('Fire 2', ann, bob)];
+    const radio = await bob.radio();
+    const { page, tile, button, menu } = await desk(t, browser, s, ann);
+    await button('Select', 'Fire 2').click();
+    await page.getByRole('button', { name: 'Emergency in Fire 2' }).waitFor();
+    const emergency = (await menu('Fire 1')).getByRole('button', { name: 'Emergency in Fire 1' });
+    t.strictSame(await violationsOn(page), []);
+    await emergency.hover();
+    await page.mouse.down();
+    const { talkgroup_id } = await radio.hears('EMERGENCY', ({ state }) => state === 'raised');
+    await page.mouse.up();
+    t.equal(talkgroup_id, quiet.id);
+    t.not(talkgroup_id, chosen.id);
+    await page.keyboard.press('Escape');
+    await tile('Fire 1').getByText('ALARM').waitFor();
+    radio.speaks(quiet.number, 'I am coming', { start: true });
+    await tile('Fire 1').getByText('bob is talking').waitFor();
+    t.equal(await tile('Fire 1').getByText('ALARM').count(), 1, 'the talker does not hide the alarm');
+  },
+);

@@ -1,9 +1,20 @@
 // The console in a tab that nobody looks at: its radio goes on, and what it shows is right when it is looked at again.
+import assert from 'node:assert/strict';
 import t from 'tap';
 import { startChromium } from '../helpers/browser/chromium.js';
-import { connection, desk } from '../helpers/browser/desk.js';
+import { connection, desk, openSettings } from '../helpers/browser/desk.js';
+import { eventually } from '../helpers/eventually.js';
 import { service } from '../helpers/service/service.js';
 import { IS_PROOF } from '../helpers/within.js';
+
+/** Keeps the titles of the notifications that the page has asked for. */
+const NOTICES = `globalThis.notices = [];
+globalThis.Notification = class extends Notification {
+  constructor(title, options) {
+    super(title, options);
+    notices.push(title);
+  }
+};`;
 
 /** A proof hides it for 180 s, which is longer than the relay waits for an idle socket. */
 const TALKS = IS_PROOF ? 90 : 3;
@@ -32,12 +43,14 @@ const HIDING = `(() => {
   };
 })();`;
 
+const browser = await startChromium(t);
+
 t.test('a console that is hidden stays connected and is up to date', async (t) => {
   const s = await service(t);
   const [ann, bob] = [await s.person('ann'), await s.person('bob')];
   const group = await s.talkgroup('Fire 1', ann, bob);
   const radio = await bob.radio();
-  const { page, tile } = await desk(t, await startChromium(t), s, ann, { init: HIDING });
+  const { page, tile } = await desk(t, browser, s, ann, { init: HIDING });
   await page.evaluate('hide(true)');
   t.equal(await page.evaluate('document.visibilityState'), 'hidden');
   for (let talk = 0; talk < TALKS; talk++) {
@@ -52,4 +65,31 @@ t.test('a console that is hidden stays connected and is up to date', async (t) =
     .waitFor();
   t.equal(await connection(page).textContent(), 'Connected', 'the connection was never lost');
   t.equal(await page.evaluate('performance.getEntriesByType("navigation").length'), 1);
+});
+
+t.test('a hidden console notifies about each new alarm, if the user has allowed it', async (t) => {
+  const s = await service(t);
+  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+  const groups = [await s.talkgroup('Fire 1', ann, bob), await s.talkgroup('Fire 2', ann, bob)] as const;
+  const radio = await bob.radio();
+  const raise = async ({ id }: { id: string }) =>
+    t.match(await radio.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: id }), { type: 'OK' });
+  const { page, context } = await desk(t, browser, s, ann, { init: HIDING + NOTICES });
+  await openSettings(page);
+  const choice = page.getByRole('checkbox', { name: 'Notify about alarms while this page is hidden' });
+  await choice.click();
+  await page.getByText('This browser does not allow it.').waitFor();
+  t.equal(await choice.isChecked(), false);
+  await context.grantPermissions(['microphone', 'notifications']);
+  await choice.click();
+  await page.locator('label:has(:checked)', { hasText: 'Notify about alarms' }).waitFor();
+  await raise(groups[0]);
+  await page.getByRole('alert').filter({ hasText: 'Emergency of bob in Fire 1' }).waitFor();
+  t.strictSame(await page.evaluate('notices'), [], 'it is seen');
+  await page.evaluate('hide(true)');
+  await raise(groups[1]);
+  await eventually(async () =>
+    assert.deepEqual(await page.evaluate('notices'), ['Emergency of bob in Fire 2']),
+  );
+  t.equal(await choice.isChecked(), true);
 });

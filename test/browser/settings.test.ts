@@ -100,6 +100,22 @@ t.test('the clock of the header has 24 hours, or twice 12', async (t) => {
   await clock.filter({ hasText: /^\d?\d:\d\d:\d\d\s[AP]M$/ }).waitFor();
 });
 
+t.test('screen readers say who talks when the user wants it', async (t) => {
+  const { page, bob, group } = await setUp(t);
+  const radio = await bob.radio();
+  const said = page.locator('[aria-live=polite]', { hasText: 'bob talks in Fire 1' });
+  radio.speaks(group.number, 'first', { start: true });
+  await page.locator('.slot', { hasText: 'bob' }).waitFor();
+  t.equal(await said.count(), 0, 'it would disturb listening');
+  await openSettings(page);
+  await page.getByRole('checkbox', { name: 'Say who talks' }).check();
+  await said.waitFor({ state: 'attached' });
+  radio.speaks(group.number, 'first', { end: true });
+  await said.waitFor({ state: 'detached' });
+  radio.speaks(group.number, 'second', { start: true });
+  await said.waitFor({ state: 'attached' });
+});
+
 t.test('with confirm instead of hold an emergency and its end ask a question in their place', async (t) => {
   const { page, bob, group } = await setUp(t);
   const radio = await bob.radio();

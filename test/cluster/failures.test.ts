@@ -10,7 +10,7 @@ import { within } from '../helpers/within.js';
 /** A node stands still for this time (ms): much longer than the 1 s that speech may be old then. */
 const FROZEN_MS = 6000;
 
-t.setTimeout(170_000);
+t.setTimeout(300_000);
 
 t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, async (t) => {
   const three = await threeNodes(t);

@@ -20,7 +20,7 @@ const AHEAD = `data:text/javascript,${encodeURIComponent(`
     static now() { return Real.now() + ${HOUR_MS}; }
   };`)}`;
 
-t.setTimeout(170_000);
+t.setTimeout(300_000);
 
 t.test('links, routes, the database and the clock', { skip: unless('nats-server') }, async (t) => {
   const proxies: ChaosProxy[] = [];

@@ -15,7 +15,7 @@ const DEMO = fileURLToPath(new URL('../../bench/demo.js', import.meta.url));
 const FAULTY = `data:text/javascript,${encodeURIComponent(`
   process.on('SIGUSR2', () => { throw new Error('planted'); });`)}`;
 
-t.setTimeout(180_000);
+t.setTimeout(300_000);
 
 /** Starts the cluster on free ports. `prints` resolves with the match when it has printed such a text. */
 function startCluster(t: Test, dataDir: string, more: Record<string, string> = {}) {

@@ -11,7 +11,7 @@ import { type Person, type Radio, type ServiceProcess, serviceProcess } from '..
 
 const skip = unless('nats-server');
 
-t.setTimeout(180_000);
+t.setTimeout(300_000);
 
 /** A database and a nats-server. The answer starts a node on them, and waits until it reaches so many others. */
 async function service(t: Test) {

@@ -9,7 +9,7 @@ import { areOnline } from '../helpers/service/relay-threads.js';
 import { connect, type Person, type Radio, service } from '../helpers/service/service.js';
 import { scoutPorts } from '../helpers/service/two-threads.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 /** A service with two threads. `at` connects to the one or the other, and would go on with the session of a WELCOME. */
 async function threads(t: Test, environment: Record<string, string> = {}) {

@@ -14,7 +14,7 @@ import { proxiedDatabase } from '../helpers/database/proxied-database.js';
 import { eventually, HANGS_MS } from '../helpers/eventually.js';
 import { within } from '../helpers/within.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 const CONNECTIONS = 4;
 /** What failures.md allows a call with the deadline of a request. */
 const ANSWERED_MS_MAX = 3000;

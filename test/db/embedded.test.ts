@@ -34,7 +34,7 @@ const root = process.geteuid?.() === 0;
 const linux = process.platform === 'linux';
 
 // Five creations of a database and twice a copy of all binaries: 25 s when two cores are busy with other tests, too.
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 /** Of `usedFolder`; up here because the first test begins before the rest of the file has run. */
 let used: Promise<string> | undefined;

@@ -14,7 +14,7 @@ import { within } from '../helpers/within.js';
 
 const SQL_FOLDER = fileURLToPath(new URL('../../../sql', import.meta.url));
 
-t.setTimeout(60_000);
+t.setTimeout(300_000);
 
 for (const isolation of ['read committed', 'serializable']) {
   t.test(`of five migrations at once all succeed and one applies (${isolation})`, async (t) => {

@@ -9,7 +9,7 @@ import { carryOut } from '../helpers/pages/operations-page.js';
 import { unless } from '../helpers/programs.js';
 import { type StartedService, startService } from '../helpers/service/started-service.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 t.test('a copy of DATA_DIR brings back accounts, tokens, memberships and positions', async (t) => {
   const folder = await openFolder(t);

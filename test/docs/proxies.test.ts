@@ -8,7 +8,7 @@ import { deployed } from '../helpers/pages/operations-page.js';
 import { freePort, unless } from '../helpers/programs.js';
 import { connect, service } from '../helpers/service/service.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 t.jobs = 4; // they mostly wait
 
 const isLinux = process.platform === 'linux';

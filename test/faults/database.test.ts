@@ -11,7 +11,7 @@ import { eventually } from '../helpers/eventually.js';
 import { connect, SECRET, service } from '../helpers/service/service.js';
 import { within } from '../helpers/within.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 /** A request's own deadline is 2.5 s; the fault table's is this. */
 const ANSWER_MS_MAX = 3000;

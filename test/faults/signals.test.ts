@@ -4,7 +4,7 @@ import t from 'tap';
 import { connect, type Radio, service, serviceProcess } from '../helpers/service/service.js';
 import { within } from '../helpers/within.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 t.jobs = 3; // two of them mostly wait
 
 /** How long the process is stopped (seconds). */

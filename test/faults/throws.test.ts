@@ -3,7 +3,7 @@ import t from 'tap';
 import { type Person, type Radio, serviceProcess } from '../helpers/service/service.js';
 import { receptionMethods, sessionMethods } from '../helpers/service/throwing-sessions.js';
 
-t.setTimeout(60_000);
+t.setTimeout(300_000);
 
 const PRELOAD = new URL('../helpers/service/throwing-sessions.js', import.meta.url).href;
 const REPEATING = new URL('../helpers/service/repeating-error.js', import.meta.url).href;

@@ -17,7 +17,7 @@ export interface FileResult {
 
 type Teardown = () => unknown;
 
-const FILE_MS_MAX = Number(process.env.TEST_FILE_MS ?? 180_000);
+const FILE_MS_MAX = Number(process.env.TEST_FILE_MS ?? 300_000);
 const FULL_JOBS = t.jobs;
 
 /** What files want to be done behind their last test. tap would do it at the end of the process. */

@@ -8,7 +8,7 @@ import { takeBack } from '../../src/users/store.js';
 import { HANGS_MS } from '../helpers/eventually.js';
 import { type Answer, PASSWORD, PASSWORD_HASH, type Service, service } from '../helpers/http/rest.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 const soon = () => deadlineIn(HANGS_MS);
 

@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { exchange } from '../helpers/http/raw.js';
 import { type Service, service } from '../helpers/http/rest.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 const SCRIPT = 'app-4XKD2QHA.js';
 const WORKER = 'radio-worker-7QHA4XKD.js';

@@ -5,7 +5,7 @@ import { clientMessages } from '../../src/protocol/client-messages.js';
 import { type Caller, PASSWORD, service } from '../helpers/http/rest.js';
 import { readPage } from '../helpers/pages/pages.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 /** Cells of the rows below this header in docs/security.md. */
 function rowsBelow(header: string): string[][] {

@@ -6,7 +6,7 @@ import { storeFixes } from '../../src/gps/store.js';
 import type { DeviceId } from '../../src/ids.js';
 import { service } from '../helpers/http/rest.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const UUID = /^[0-9a-f-]{36}$/;

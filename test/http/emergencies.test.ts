@@ -9,7 +9,7 @@ import type { TalkgroupId, UserId } from '../../src/ids.js';
 import { HANGS_MS } from '../helpers/eventually.js';
 import { type AccountCaller, type Service, service, until } from '../helpers/http/rest.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 const ok = { status: 200, body: { ok: true } };
 const unknown = { status: 404, body: { error: 'no such open emergency' } };

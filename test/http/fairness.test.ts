@@ -7,7 +7,7 @@ import { eventually } from '../helpers/eventually.js';
 import { exchange } from '../helpers/http/raw.js';
 import { PASSWORD, service } from '../helpers/http/rest.js';
 
-t.setTimeout(60_000);
+t.setTimeout(300_000);
 
 t.test(
   'a request of another user overtakes forty pages of one user that wait for the database',

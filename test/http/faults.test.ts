@@ -8,7 +8,7 @@ import { exchange } from '../helpers/http/raw.js';
 import { PASSWORD_HASH, service } from '../helpers/http/rest.js';
 import { within } from '../helpers/within.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 t.test('without a database the process is alive, not ready, and refuses at once what needs it', async (t) => {
   const s = await service(t, { databaseUrl: 'postgres://127.0.0.1:1/nowhere' });

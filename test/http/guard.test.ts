@@ -6,7 +6,7 @@ import type { RegisteredRoute } from '../../src/http/router.js';
 import { exchange } from '../helpers/http/raw.js';
 import { type Answer, type Caller, PASSWORD, SECRET, type Service, service } from '../helpers/http/rest.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 /** Every route of the contract and whom it admits. A route that is missing here fails the first test. */
 const contract: Record<string, 'public' | 'user' | 'admin'> = {

@@ -27,7 +27,7 @@ import {
   service,
 } from '../helpers/service/service.js';
 
-t.setTimeout(170_000);
+t.setTimeout(300_000);
 
 const suite = new hpke.CipherSuite(
   hpke.KEM_DHKEM_P256_HKDF_SHA256,

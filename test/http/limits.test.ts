@@ -5,7 +5,7 @@ import { createPasswords } from '../../src/auth/passwords.js';
 import { exchange } from '../helpers/http/raw.js';
 import { type Caller, PASSWORD, PASSWORD_HASH, type Service, service, until } from '../helpers/http/rest.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 /** bcrypt without its 50 ms; `hashed` counts what it was asked. */
 function instantBcrypt() {

@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { type Service, service } from '../helpers/http/rest.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 type Item = Record<string, unknown>;
 type List = { path: string; name: string; columns: readonly string[]; text: string };

@@ -7,7 +7,7 @@ import { rangeOf } from '../../src/http/console/map-file.js';
 import { service } from '../helpers/http/rest.js';
 import { waterWorld } from '../helpers/map-file.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 const PATH = '/console/map.pmtiles';
 

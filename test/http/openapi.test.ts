@@ -18,7 +18,7 @@ import { exchange } from '../helpers/http/raw.js';
 import { type Service, service } from '../helpers/http/rest.js';
 import { fencesOf, readPage } from '../helpers/pages/pages.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 /** The project, from dist/test/http. */
 const ROOT = fileURLToPath(new URL('../../../', import.meta.url));

@@ -5,7 +5,7 @@ import fc from 'fast-check';
 import t from 'tap';
 import { type Caller, type Service, service } from '../helpers/http/rest.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 type Item = Record<string, unknown>;
 interface List {

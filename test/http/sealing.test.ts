@@ -9,7 +9,7 @@ import { ENVELOPE_INFO } from '../../src/protocol/encryption.js';
 import { eventually, HANGS_MS } from '../helpers/eventually.js';
 import { type AccountCaller, PASSWORD, type Service, service, until } from '../helpers/http/rest.js';
 
-t.setTimeout(170_000);
+t.setTimeout(300_000);
 
 const point = () => createECDH('prime256v1').generateKeys();
 const jobOf = (seals: number): SealJob => ({

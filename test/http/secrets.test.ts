@@ -18,7 +18,7 @@ import { createTalkgroup } from '../../src/talkgroups/store.js';
 import { HANGS_MS } from '../helpers/eventually.js';
 import { runCommand, SECRET, type Service, service, serviceProcess } from '../helpers/service/service.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 const drawn = () => randomBytes(32).toString('base64');
 const ringOf = (text: string) => createKeyring(readKeys(text) ?? []);

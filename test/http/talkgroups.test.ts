@@ -5,7 +5,7 @@ import type { Notice } from '../../src/db/notice.js';
 import { service, until } from '../helpers/http/rest.js';
 import { within } from '../helpers/within.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const ok = { status: 200, body: { ok: true } };

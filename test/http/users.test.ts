@@ -5,7 +5,7 @@ import t from 'tap';
 import { eventually } from '../helpers/eventually.js';
 import { type AccountCaller, PASSWORD, type Service, service } from '../helpers/http/rest.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const OK = { status: 200, body: { ok: true } };

@@ -7,7 +7,7 @@ import { eventually } from '../helpers/eventually.js';
 import { exchange, type RawAnswer } from '../helpers/http/raw.js';
 import { assertRefusal, PASSWORD_HASH, type Service, service } from '../helpers/http/rest.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 const HOST = 'host: radio.example\r\n';
 

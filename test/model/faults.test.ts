@@ -32,7 +32,7 @@ const faults: readonly { readonly name: string; readonly settings: readonly stri
   },
 ];
 
-t.setTimeout(170_000);
+t.setTimeout(300_000);
 
 t.test(
   'Spin finds a counter-example for each planted fault',

@@ -26,7 +26,7 @@ const configurations: readonly Configuration[] = [
   { name: 'three relays apart (1|1|1), healed pair by pair', settings: APART, bitstateS: 30 },
 ];
 
-t.setTimeout(170_000);
+t.setTimeout(300_000);
 
 t.test('no history of the model breaks a promise', { skip: unless('spin', 'gcc', 'timeout') }, async (t) => {
   if (!IS_PROOF) t.comment('the smallest configuration only: `make prove` runs all of them');

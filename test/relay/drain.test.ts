@@ -3,7 +3,7 @@ import t from 'tap';
 import { connect, type Radio, service, serviceProcess } from '../helpers/service/service.js';
 import { within } from '../helpers/within.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 t.jobs = 4; // each is a process of its own that has to start first
 
 const RESTART = { code: 1012, reason: 'restart' };

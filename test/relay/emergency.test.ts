@@ -8,7 +8,7 @@ import { type Json, type Person, type Radio, service } from '../helpers/service/
 import { heardEverywhere, isDealt } from '../helpers/service/two-nodes.js';
 import { within } from '../helpers/within.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 const NOBODY = '00000000-0000-4000-8000-000000000000';
 

@@ -13,7 +13,7 @@ import { PASSWORD, PASSWORD_HASH } from '../helpers/http/rest.js';
 import { type Person, type ServiceProcess, serviceProcess } from '../helpers/service/service.js';
 import { sentence } from '../helpers/sound/sentence.js';
 
-t.setTimeout(160_000);
+t.setTimeout(300_000);
 
 type Service = ServiceProcess;
 

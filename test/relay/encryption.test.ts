@@ -6,7 +6,7 @@ import { ENCRYPTED } from '../../src/protocol/frame.js';
 import { type Json, type Radio, service } from '../helpers/service/service.js';
 import { heardEverywhere } from '../helpers/service/two-nodes.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 const SALTS = ['oKGio6SlpqeoqaqrrK2urw', 'AAAAAAAAAAAAAAAAAAAAAA', '_____________________w'];
 const cryptoOf = (epoch: number, salt = SALTS[0]) => ({ suite: 4, epoch, salt });

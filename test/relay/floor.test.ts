@@ -5,7 +5,7 @@ import { comesTrue, eventually } from '../helpers/eventually.js';
 import { type Json, type Radio, service } from '../helpers/service/service.js';
 import { heardEverywhere, isDealt, toldEverywhere } from '../helpers/service/two-nodes.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 /** Frames carry text, messages a type: what came, in its order, WELCOME left out. */
 const heardBy = ({ arrivals }: Radio) =>

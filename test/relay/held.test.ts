@@ -10,7 +10,7 @@ import { FRAMES_PER_SECOND, speech } from '../helpers/relay/speech.js';
 import { type Json, type Person, type Radio, service } from '../helpers/service/service.js';
 import { heardEverywhere, isDealt, toldEverywhere } from '../helpers/service/two-nodes.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 t.jobs = 7;
 
 /** `make prove` takes 500. */

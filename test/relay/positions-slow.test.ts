@@ -6,7 +6,7 @@ import { lagCount } from '../helpers/relay/hearing.js';
 import { FRAMES_PER_SECOND, speech } from '../helpers/relay/speech.js';
 import { connect, type Json, type Radio, type Service, service } from '../helpers/service/service.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 t.jobs = 2;
 
 /** `make prove` takes 5,000. */

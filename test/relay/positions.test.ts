@@ -8,7 +8,7 @@ import { type Json, type Person, type Radio, service } from '../helpers/service/
 import { heardEverywhere, isDealt } from '../helpers/service/two-nodes.js';
 import { within } from '../helpers/within.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 t.jobs = 4;
 
 const INTERVAL_MS = 1000;

@@ -4,7 +4,7 @@ import { type Json, type Radio, service } from '../helpers/service/service.js';
 import { isDealt } from '../helpers/service/two-nodes.js';
 import { within } from '../helpers/within.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 // These wait more than they work: side by side they take as long as the longest few.
 t.jobs = 4;
 

@@ -4,7 +4,7 @@ import { dies } from '../helpers/relay/lost-sockets.js';
 import { type Json, type Radio, service } from '../helpers/service/service.js';
 import { isDealt } from '../helpers/service/two-nodes.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 // These wait more than they work. Over two relays a return takes longer the more radios come and go.
 t.jobs = isDealt ? 1 : 4;
 

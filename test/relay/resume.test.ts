@@ -10,7 +10,7 @@ import { connect, type Json, type Radio, service } from '../helpers/service/serv
 import { isDealt, isOverNodes } from '../helpers/service/two-nodes.js';
 import { within } from '../helpers/within.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 // These wait more than they work: side by side they take as long as the longest few. Over two relays a
 // return takes longer the more radios come and go.
 t.jobs = isDealt ? 1 : 4;

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { service } from '../helpers/service/service.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 /** Of ids that nobody here knows; each costs a statement. */
 const CLEARS_AT_ONCE = 5;

@@ -4,7 +4,7 @@ import t from 'tap';
 import { type Json, type Radio, service } from '../helpers/service/service.js';
 import { within } from '../helpers/within.js';
 
-t.setTimeout(120_000);
+t.setTimeout(300_000);
 
 // No burst here ends by silence.
 const s = await service(t, { TALK_SILENCE_MS: '60000' });

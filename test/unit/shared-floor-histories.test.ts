@@ -7,7 +7,7 @@ import { eventually } from '../helpers/eventually.js';
 import { burstsHeard, floorRelays, type Radio } from '../helpers/relay/floor-pair.js';
 import { type RelayOn, reached, settled, talkgroupIdOf } from '../helpers/relay/relays.js';
 
-t.setTimeout(90_000);
+t.setTimeout(300_000);
 
 const about = { talkgroup_id: talkgroupIdOf(1) };
 const HISTORIES = Number(process.env.PROVE_RUNS ?? 3000) >= 30_000 ? 24 : 8;

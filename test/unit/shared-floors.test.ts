@@ -9,7 +9,7 @@ import { eventually } from '../helpers/eventually.js';
 import { burstsHeard, floorPair, floorRelays, type Radio, story } from '../helpers/relay/floor-pair.js';
 import { type RelayOn, settled, talkgroupIdOf } from '../helpers/relay/relays.js';
 
-t.setTimeout(90_000);
+t.setTimeout(300_000);
 
 const about = { talkgroup_id: talkgroupIdOf(1) };
 const request = (radio: Radio, over: object = {}) => radio.says({ type: 'FLOOR_REQUEST', ...about, ...over });

@@ -1,12 +1,12 @@
 // A question in the place of a button that is held. What confirms is at the left end, away from the button that asked.
-import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { texts } from '../app/texts.js';
 
 type ConfirmationProps = { question: string; confirm: string; onAnswer(isConfirmed: boolean): void };
 
 export function Confirmation({ question, confirm, onAnswer }: ConfirmationProps) {
   const cancel = useRef<HTMLButtonElement>(null);
-  useEffect(() => cancel.current?.focus(), []);
+  useLayoutEffect(() => cancel.current?.focus(), []);
   return (
     // biome-ignore lint/a11y/useSemanticElements: not a form, and a fieldset has a border and a size of its own
     <div

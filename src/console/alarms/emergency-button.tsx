@@ -1,4 +1,5 @@
-// The button that raises an emergency when it is held for 1.5 s. It is always at the same place of the page.
+// The button that raises an emergency when it is held for 1.5 s. It is always at the same place of the page, and in the menu
+// of each tile.
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { Desk } from '../app/desk.js';
@@ -7,8 +8,9 @@ import { Phrase } from '../app/phrase.js';
 import { talkgroupAt } from '../app/talkgroup-at.js';
 import { texts } from '../app/texts.js';
 import { Icon } from '../icons/icon.js';
+import type { Tile } from '../talkgroups/state.js';
 import { Confirmation, useFocusBack } from './confirmation.js';
-import { HINT, RaiseButton } from './raise-button.js';
+import { HINT, MENU_HINT, RaiseButton } from './raise-button.js';
 import { raiseText } from './raise-text.js';
 
 const { alarms: words, talkgroups } = texts;
@@ -41,19 +43,30 @@ export function EmergencyPlace({ desk }: { desk: Desk }) {
           <span class="name emergency-text">{words.choose}</span>
         </button>
       ) : (
-        <EmergencyButton id={tile.id} name={tile.view.value.name} desk={desk} />
+        <EmergencyButton id={tile.id} name={tile.view.value.name} desk={desk} hint={HINT} />
       )}
     </section>
   );
 }
 
-function EmergencyButton({ id, name, desk }: { id: string; name: string; desk: Desk }) {
+/** For the talkgroup of an open menu, whatever is selected. */
+export function EmergencyInMenu({ tile, desk }: { tile: Tile; desk: Desk }) {
+  return (
+    <div class="emergency-place">
+      <EmergencyButton id={tile.id} name={tile.view.value.name} desk={desk} hint={MENU_HINT} />
+    </div>
+  );
+}
+
+type ButtonProps = { id: string; name: string; desk: Desk; hint: string };
+
+function EmergencyButton({ id, name, desk, hint }: ButtonProps) {
   const { raising, link, settings, connection } = desk;
   const state = raising.states.value.get(id);
   const text = raiseText(state, connection.value.state === 'open');
   const isAsking = useSignal(false);
   const { isConfirming } = settings.settings.value;
-  useFocusBack(isAsking.value, () => document.querySelector<HTMLElement>('.emergency-place button'));
+  useFocusBack(isAsking.value, () => document.querySelector<HTMLElement>(`[aria-describedby="${hint}"]`));
   const raise = () => link.raise(id);
   if (isAsking.value && isConfirming) {
     return (
@@ -76,7 +89,7 @@ function EmergencyButton({ id, name, desk }: { id: string; name: string; desk: D
         onAsk={() => {
           isAsking.value = true;
         }}
-        {...{ desk, id, name, raise }}
+        {...{ desk, id, name, raise, hint }}
       >
         <Icon name="triangle-alert" />
         <span class="name emergency-text" title={name}>
@@ -85,7 +98,7 @@ function EmergencyButton({ id, name, desk }: { id: string; name: string; desk: D
         {state?.phase === 'holding' && <span class="filling" aria-hidden="true" />}
       </RaiseButton>
       {/* Over the button, not in it: it is no part of its name. */}
-      <span id={HINT} class={text === '' ? 'emergency-hint' : 'visually-hidden'}>
+      <span id={hint} class={text === '' ? 'emergency-hint' : 'visually-hidden'}>
         {isConfirming ? words.confirmHint : words.hold}
       </span>
       <span role="status" class="visually-hidden">

@@ -4,14 +4,16 @@ import type { Desk } from '../app/desk.js';
 import { texts } from '../app/texts.js';
 import { HoldButton } from '../talk/hold-button.js';
 
-/** The id of what says beside it how it is pressed. */
+/** The ids of what says beside it how it is pressed. The menu of a tile has one of its own. */
 export const HINT = 'emergency-hint';
+export const MENU_HINT = 'menu-emergency-hint';
 
 export function RaiseButton({
   desk: { raising, settings },
   id,
   name,
   class: look,
+  hint = HINT,
   raise,
   onAsk,
   children,
@@ -21,6 +23,7 @@ export function RaiseButton({
   id: string;
   name: string;
   class: string;
+  hint?: string;
   raise(): Promise<unknown>;
   /** Shows the question. */
   onAsk(): void;
@@ -29,7 +32,7 @@ export function RaiseButton({
   const label = texts.talkgroups.emergency(name);
   if (settings.settings.value.isConfirming) {
     return (
-      <button type="button" class={look} aria-label={label} aria-describedby={HINT} onClick={onAsk}>
+      <button type="button" class={look} aria-label={label} aria-describedby={hint} onClick={onAsk}>
         {children}
       </button>
     );
@@ -38,7 +41,7 @@ export function RaiseButton({
     <HoldButton
       class={look}
       name={label}
-      describedBy={HINT}
+      describedBy={hint}
       onHold={() => raising.press(id, raise)}
       onLetGo={() => raising.release(id)}
     >

@@ -1,5 +1,6 @@
 // Opens the desk of the account that is logged in, and starts its sound as soon as the browser allows it.
 import { type Signal, signal } from '@preact/signals';
+import { notifyWhileHidden } from '../alarms/notifications.js';
 import { showInTitle } from '../alarms/title.js';
 import { listenToShortcuts } from '../keyboard/listen.js';
 import { listenToPresses } from '../talk/listen.js';
@@ -20,6 +21,7 @@ export async function openDesk(): Promise<void> {
     listenToPresses(opened);
     listenToShortcuts(opened);
     showInTitle(opened);
+    notifyWhileHidden(opened);
     startSound(opened);
     await openMicrophone(opened);
   } catch (error) {

@@ -1,7 +1,7 @@
 // A button that opens a menu. Arrow keys move in it, a letter finds an item, Escape and every press elsewhere close it.
 import { useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef } from 'preact/hooks';
+import { useLayoutEffect, useRef } from 'preact/hooks';
 import { Icon } from '../icons/icon.js';
 
 export type MenuItem = {
@@ -28,7 +28,8 @@ export function Menu({ name, items, class: looks = '', children }: MenuProps) {
     isOpen.value = false;
     opener.current?.focus();
   };
-  useEffect(() => {
+  // At once: a key that follows would else go to an item that loses the focus.
+  useLayoutEffect(() => {
     if (!isOpen.value) return;
     itemsIn(around.current)[0]?.focus();
     const closeOutside = ({ target }: PointerEvent) => {

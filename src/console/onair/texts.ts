@@ -9,6 +9,7 @@ export const onAir = {
   ended: (age: string) => `ended ${age} ago`,
   emergency: 'emergency',
   notHeard: 'not heard',
+  said: (username: string, talkgroup: string) => `${username} talks in ${talkgroup}`,
   answer: 'Answer',
   answerIn: (username: string, talkgroup: string) => `Answer ${username} in ${talkgroup}`,
   lastTen: 'Last ten',

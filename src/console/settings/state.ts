@@ -24,6 +24,10 @@ export type Settings = {
   isSetUp: boolean;
   /** Letters, digits and signs are shortcuts outside of text fields. */
   areLettersOn: boolean;
+  /** Screen readers say who talks. */
+  areTalkersSaid: boolean;
+  /** The system shows new alarms while the page is hidden. */
+  areAlarmsNotified: boolean;
 };
 
 /** Of the colours. `system`: what the browser says. */
@@ -39,7 +43,7 @@ export const defaults: Settings = {
   unselectedOutput: '',
   isMicrophoneOnDemand: false,
   ...{ microphoneId: '', isConfirming: false, theme: 'system', is24Hour: true, isSetUp: false },
-  areLettersOn: true,
+  ...{ areLettersOn: true, areTalkersSaid: false, areAlarmsNotified: false },
 };
 
 /** localStorage, or what a test has in its place. */
@@ -81,6 +85,8 @@ function readSettings(stored: unknown): Settings {
     is24Hour: given.is24Hour !== false,
     isSetUp: given.isSetUp === true,
     areLettersOn: given.areLettersOn !== false,
+    areTalkersSaid: given.areTalkersSaid === true,
+    areAlarmsNotified: given.areAlarmsNotified === true,
   };
 }
 

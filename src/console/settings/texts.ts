@@ -6,6 +6,7 @@ export const settings = {
     sound: 'Sound',
     keys: 'Keys',
     look: 'Look',
+    notices: 'Notices',
     encryption: 'Encryption',
     account: 'Account',
   },
@@ -53,6 +54,11 @@ export const settings = {
   notChanged: (error: string) => `Not changed: ${error}.`,
   letters: 'Letters, digits and signs are shortcuts',
   lettersHint: 'Outside of text fields. Press ? for a list of keys.',
+  sayTalkers: 'Say who talks',
+  sayTalkersHint: 'For screen readers: the name and the talkgroup of each new talker.',
+  notify: 'Notify about alarms while this page is hidden',
+  notifyHint: 'The system then shows each new alarm.',
+  notifyRefused: 'This browser does not allow it. Allow notifications in the settings of this page.',
   reallyEverywhere: {
     title: 'Log out everywhere?',
     consequence:

@@ -1,5 +1,5 @@
 // Shows the settings of this browser and of the account as a page. Each change applies at once.
-import { type Signal, signal } from '@preact/signals';
+import { type Signal, signal, useSignal } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { desk as currentDesk, type Desk } from '../app/desk.js';
 import { KeysSettings } from '../keys/settings.js';
@@ -29,10 +29,14 @@ export default function SettingsPage() {
       <Section name="keys">
         <TalkKey desk={desk} />
         <Confirming desk={desk} />
-        <Letters desk={desk} />
+        <Check desk={desk} choice="areLettersOn" text={words.letters} hint={words.lettersHint} />
       </Section>
       <Section name="look">
         <LookSettings desk={desk} />
+      </Section>
+      <Section name="notices">
+        <Check desk={desk} choice="areTalkersSaid" text={words.sayTalkers} hint={words.sayTalkersHint} />
+        <Notifying desk={desk} />
       </Section>
       <Section name="encryption">
         <KeysSettings desk={desk} />
@@ -111,18 +115,50 @@ function Confirming({ desk: { settings } }: Props) {
   );
 }
 
-function Letters({ desk: { settings } }: Props) {
+type CheckProps = Props & { choice: 'areLettersOn' | 'areTalkersSaid'; text: string; hint: string };
+
+function Check({ desk: { settings }, choice, text, hint }: CheckProps) {
   return (
     <div class="field">
       <label class="check">
         <input
           type="checkbox"
-          checked={settings.settings.value.areLettersOn}
-          onChange={({ currentTarget }) => settings.change({ areLettersOn: currentTarget.checked })}
+          checked={settings.settings.value[choice]}
+          onChange={({ currentTarget }) => settings.change({ [choice]: currentTarget.checked })}
         />
-        {words.letters}
+        {text}
       </label>
-      <p class="quiet">{words.lettersHint}</p>
+      <p class="quiet">{hint}</p>
+    </div>
+  );
+}
+
+/** The browser asks the user at the first time. */
+function Notifying({ desk: { settings } }: Props) {
+  const isRefused = useSignal(false);
+  if (!('Notification' in globalThis)) return null;
+  const choose = async (isWanted: boolean) => {
+    const answer = isWanted ? await Notification.requestPermission() : 'default';
+    isRefused.value = answer === 'denied';
+    settings.change({ areAlarmsNotified: answer === 'granted' });
+  };
+  return (
+    <div class="field">
+      <label class="check">
+        <input
+          type="checkbox"
+          checked={settings.settings.value.areAlarmsNotified}
+          onChange={({ currentTarget }) => {
+            void choose(currentTarget.checked);
+            // Until the user has answered.
+            currentTarget.checked = settings.settings.peek().areAlarmsNotified;
+          }}
+        />
+        {words.notify}
+      </label>
+      <p role="status" class="quiet said">
+        {isRefused.value ? words.notifyRefused : words.notifyHint}
+      </p>
     </div>
   );
 }

@@ -5,6 +5,7 @@ import { openDesk, opening } from '../app/opening.js';
 import { texts } from '../app/texts.js';
 import { asked } from '../dialogs/state.js';
 import { isListOpen } from '../keyboard/state.js';
+import { TalkersSaid } from '../onair/said.js';
 import { isPhone } from '../phone/layout.js';
 import { withStylesheet } from '../stylesheets.js';
 import { Dock } from './dock.js';
@@ -25,6 +26,8 @@ export default function Shell() {
     now.membersOf.value !== null || now.keys.isAsking.value || isListOpen.value || asked.value !== null;
   return (
     <>
+      {/* First: behind the regions it would make the page higher than the window. */}
+      <TalkersSaid desk={now} />
       {isPhone.value ? <Lazy key="phone" load={loadPhone} /> : <Regions desk={now} />}
       <div class="late">{hasDialog && <Lazy key="dialogs" load={loadDialogs} />}</div>
     </>

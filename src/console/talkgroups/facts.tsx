@@ -25,7 +25,7 @@ export function Facts({ tile, alarms, lock }: FactsProps) {
   return (
     <div class="facts">
       {talkers.length > 0 ? (
-        <Talkers tile={tile} />
+        <Talkers tile={tile} hasAlarm={raiser !== undefined} />
       ) : (
         <>
           {raiser !== undefined && (
@@ -73,7 +73,7 @@ function Loss({ missed, lost, name }: { missed: number; lost: number; name: stri
 }
 
 /** One has room: whom the user does not hear or should not trust, else who is in an emergency, else the oldest. */
-function Talkers({ tile }: { tile: Tile }) {
+function Talkers({ tile, hasAlarm }: { tile: Tile; hasAlarm: boolean }) {
   const { talkers } = tile.view.value;
   const unsafe = talkers.find((talker) => isUnsafe(talker, tile));
   const shown = unsafe ?? talkers.find(({ emergency }) => emergency) ?? talkers[0];
@@ -81,6 +81,12 @@ function Talkers({ tile }: { tile: Tile }) {
   const others = talkers.filter((talker) => talker !== shown);
   return (
     <>
+      {hasAlarm && !shown.emergency && (
+        <strong class="flag red">
+          <Icon name="triangle-alert" />
+          <span class="visually-hidden">{own.alarm}</span>
+        </strong>
+      )}
       <Talker talker={shown} tile={tile} others={others.length} />
       <span class="visually-hidden">
         {others.map((talker) => (

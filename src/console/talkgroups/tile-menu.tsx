@@ -1,5 +1,6 @@
-// Shows what is rarely needed of a talkgroup: what its lock says, volume, favourite, members, encryption.
+// Shows what is rarely needed of a talkgroup: what its lock says, volume, favourite, members, encryption, emergency.
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { EmergencyInMenu } from '../alarms/emergency-button.js';
 import { desk as currentDesk, type Desk } from '../app/desk.js';
 import { texts } from '../app/texts.js';
 import { Icon } from '../icons/icon.js';
@@ -107,6 +108,7 @@ function Popup({ tile, desk }: Props) {
           onInput={(event) => desk.talkgroups.setVolume(tile, event.currentTarget.valueAsNumber / 100)}
         />
       </label>
+      <EmergencyInMenu tile={tile} desk={desk} />
       {/* Last, because it comes and goes while somebody talks. */}
       <LockWords tile={tile} desk={desk} />
     </div>
