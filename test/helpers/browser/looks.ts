@@ -23,6 +23,7 @@ export const titleOf = ({ colorScheme, viewport }: Look) => `${colorScheme} at $
 /** Of a page with that look. `what` names the screen. */
 export async function judge(t: Test, page: Page, what: string, look: Look): Promise<void> {
   const name = `${what}-${look.colorScheme}-${look.viewport.width}`;
+  await page.getByRole('main').first().waitFor(); // the layout for phones comes with the first narrow window
   await page.screenshot({ path: join(folder, `${name}.png`) });
   t.strictSame(await violationsOn(page), [], name);
   const [wide, screen] = await page.evaluate<[number, number]>(
