@@ -1,6 +1,6 @@
 // Shows the settings of this browser and of the account as a page. Each change applies at once.
 import { type Signal, signal, useSignal } from '@preact/signals';
-import type { ComponentChildren } from 'preact';
+import type { ComponentChildren, TargetedEvent } from 'preact';
 import { desk as currentDesk, type Desk } from '../app/desk.js';
 import { KeysSettings } from '../keys/settings.js';
 import { PhoneSettings } from '../phone/settings.js';
@@ -115,19 +115,31 @@ function Confirming({ desk: { settings } }: Props) {
   );
 }
 
+type CheckBoxProps = {
+  text: string;
+  isChecked: boolean;
+  onChange(event: TargetedEvent<HTMLInputElement>): void;
+};
+
+function CheckBox({ text, isChecked, onChange }: CheckBoxProps) {
+  return (
+    <label class="check">
+      <input type="checkbox" checked={isChecked} onChange={onChange} />
+      {text}
+    </label>
+  );
+}
+
 type CheckProps = Props & { choice: 'areLettersOn' | 'areTalkersSaid'; text: string; hint: string };
 
 function Check({ desk: { settings }, choice, text, hint }: CheckProps) {
   return (
     <div class="field">
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={settings.settings.value[choice]}
-          onChange={({ currentTarget }) => settings.change({ [choice]: currentTarget.checked })}
-        />
-        {text}
-      </label>
+      <CheckBox
+        text={text}
+        isChecked={settings.settings.value[choice]}
+        onChange={({ currentTarget }) => settings.change({ [choice]: currentTarget.checked })}
+      />
       <p class="quiet">{hint}</p>
     </div>
   );
@@ -144,18 +156,15 @@ function Notifying({ desk: { settings } }: Props) {
   };
   return (
     <div class="field">
-      <label class="check">
-        <input
-          type="checkbox"
-          checked={settings.settings.value.areAlarmsNotified}
-          onChange={({ currentTarget }) => {
-            void choose(currentTarget.checked);
-            // Until the user has answered.
-            currentTarget.checked = settings.settings.peek().areAlarmsNotified;
-          }}
-        />
-        {words.notify}
-      </label>
+      <CheckBox
+        text={words.notify}
+        isChecked={settings.settings.value.areAlarmsNotified}
+        onChange={({ currentTarget }) => {
+          void choose(currentTarget.checked);
+          // Until the user has answered.
+          currentTarget.checked = settings.settings.peek().areAlarmsNotified;
+        }}
+      />
       <p role="status" class="quiet said">
         {isRefused.value ? words.notifyRefused : words.notifyHint}
       </p>

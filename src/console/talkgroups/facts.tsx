@@ -1,5 +1,6 @@
 // Shows the second line of a tile: who talks and since when, else an alarm or who talked last, loss, and how many are online.
 // It is not said by screen readers by itself, because that would be chatter, but for speech that is not as expected.
+import type { ComponentChildren } from 'preact';
 import type { Emergency } from '../../client/radio.js';
 import { ageText, clockText } from '../app/ages.js';
 import { Phrase } from '../app/phrase.js';
@@ -28,16 +29,13 @@ export function Facts({ tile, alarms, lock }: FactsProps) {
         <Talkers tile={tile} hasAlarm={raiser !== undefined} />
       ) : (
         <>
-          {raiser !== undefined && (
-            <strong class="flag red">
-              <Icon name="triangle-alert" />
-              {own.alarm}
-            </strong>
-          )}
           {raiser === undefined ? (
             <Last tile={tile} />
           ) : (
-            <bdi class="quiet name line last">{raiser.username}</bdi>
+            <>
+              <AlarmFlag>{own.alarm}</AlarmFlag>
+              <bdi class="quiet name line last">{raiser.username}</bdi>
+            </>
           )}
           {/* At the end, so that the words before them stay where they are. */}
           {lock?.chip != null && <strong class="flag">{lock.chip}</strong>}
@@ -55,6 +53,15 @@ export function Facts({ tile, alarms, lock }: FactsProps) {
       )}
       <Loss missed={missed} lost={lostBetweenNodes} name={name} />
     </div>
+  );
+}
+
+function AlarmFlag({ children }: { children: ComponentChildren }) {
+  return (
+    <strong class="flag red">
+      <Icon name="triangle-alert" />
+      {children}
+    </strong>
   );
 }
 
@@ -82,10 +89,9 @@ function Talkers({ tile, hasAlarm }: { tile: Tile; hasAlarm: boolean }) {
   return (
     <>
       {hasAlarm && !shown.emergency && (
-        <strong class="flag red">
-          <Icon name="triangle-alert" />
+        <AlarmFlag>
           <span class="visually-hidden">{own.alarm}</span>
-        </strong>
+        </AlarmFlag>
       )}
       <Talker talker={shown} tile={tile} others={others.length} />
       <span class="visually-hidden">
