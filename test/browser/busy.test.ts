@@ -3,19 +3,22 @@ import type { Page } from 'playwright-core';
 import t from 'tap';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { desk } from '../helpers/browser/desk.js';
+import { heapOf } from '../helpers/browser/heap.js';
 import { fakeRadioOf, putFakeRadio } from '../helpers/browser/fake-radio.js';
-import { comesTrue, eventually } from '../helpers/eventually.js';
+import { comesTrue } from '../helpers/eventually.js';
 import { service } from '../helpers/service/service.js';
 import { IS_PROOF } from '../helpers/within.js';
 
-/** `make prove` watches longer and judges the times. Other work on the machine makes tasks longer. */
-const SECONDS = IS_PROOF ? 20 : 0;
+/** `make prove` watches longer and judges the times. Other work on the machine makes tasks longer. The goal is an hour. */
+const SECONDS = Number(process.env.BUSY_S ?? (IS_PROOF ? 20 : 0));
 const TALKGROUPS = 200;
 const EVENTS_PER_S = 500;
 /** The goal. Longer tasks are what browsers call long (W3C Long Tasks API). */
 const TASK_MS_MAX = 50;
 
-t.test('200 talkgroups with 500 events a second are shown, and a press is taken meanwhile', async (t) => {
+const title = '200 talkgroups with 500 events a second are shown, and a press is taken meanwhile';
+
+t.test(title, { timeout: SECONDS * 2000 + 120_000 }, async (t) => {
   const s = await service(t);
   const { page, button } = await desk(t, await startChromium(t), s, await s.person('ann'), {
     withoutMicrophone: true,
@@ -24,30 +27,27 @@ t.test('200 talkgroups with 500 events a second are shown, and a press is taken 
   const radio = fakeRadioOf(page);
   await radio.groups(TALKGROUPS);
   await button('Mute', `Group ${TALKGROUPS - 1}`).waitFor();
-  const longOnes = await longTasksOf(page);
   const end = await radio.events(EVENTS_PER_S);
   await page
     .getByText(/user \d+ is talking/)
     .first()
     .waitFor();
+  const heap = await heapOf(page);
+  const heapBefore = await heap();
+  const longOnes = await longTasksOf(page);
   const last = page.getByRole('group', { name: `Group ${TALKGROUPS - 1}`, exact: true });
   await last.getByText('talked').waitFor();
   await button('Mute', 'Group 7').click();
   await comesTrue('the press is shown', async () => {
     return (await button('Mute', 'Group 7').getAttribute('aria-pressed')) === 'true';
   });
-  await eventually(
-    async () => {
-      const { watchedMs } = await longOnes();
-      if (watchedMs < SECONDS * 1000) throw new Error(`${watchedMs} ms watched`);
-    },
-    SECONDS * 2000 + 10_000,
-  );
+  await page.evaluate(`new Promise((watched) => setTimeout(watched, ${SECONDS * 1000}))`);
   const { tasks, watchedMs } = await longOnes();
+  const growth = (await heap()) / heapBefore - 1;
   await end();
   // On the error stream, because the runner shows no comment.
   process.stderr.write(
-    `tasks above ${TASK_MS_MAX} ms in ${(watchedMs / 1000).toFixed(1)} s: ${tasks.map((ms) => ms.toFixed(0)).join(', ') || 'none'}\n`,
+    `tasks above ${TASK_MS_MAX} ms in ${(watchedMs / 1000).toFixed(1)} s: ${tasks.map((ms) => ms.toFixed(0)).join(', ') || 'none'}, heap ${(heapBefore / 1e6).toFixed(1)} MB and ${(100 * growth).toFixed(1)} %\n`,
   );
   if (IS_PROOF) t.strictSame(tasks, []);
   t.equal(await page.getByRole('group', { name: /^Group / }).count(), TALKGROUPS);

@@ -84,7 +84,7 @@ t.test('a text field keeps the space bar, and the focused button does not', asyn
   await pressed(button('Mute', 'Fire 1'), true);
   await button('More for', 'Fire 1').press('Enter');
   await page.getByRole('button', { name: 'Members of Fire 1' }).press('Enter');
-  const field = page.getByRole('searchbox', { name: 'Username begins with' });
+  const field = page.getByRole('searchbox', { name: 'Add a user: start of the name' });
   await field.focus();
   await page.keyboard.type('a b');
   t.equal(await field.inputValue(), 'a b');

@@ -57,7 +57,7 @@ for (const [what, name] of Object.entries(names)) {
     await page.getByRole('button', { name: /, Account$/ }).click();
     await page.getByRole('menuitem', { name: `Members of ${name}`, exact: true }).click();
     const dialog = page.getByRole('dialog', { name: `Members of ${name}`, exact: true });
-    await dialog.getByRole('button', { name: `Take out ${name}`, exact: true }).waitFor();
+    await dialog.getByRole('button', { name: `Actions for ${name}`, exact: true }).waitFor();
     t.equal(await page.evaluate(`document.querySelectorAll('img, script').length`), elements);
     const [wide, screen] = await page.evaluate<[number, number]>(
       '[document.documentElement.scrollWidth, innerWidth]',

@@ -101,8 +101,10 @@ t.test('the clock of the header has 24 hours, or twice 12', async (t) => {
 });
 
 t.test('screen readers say who talks when the user wants it', async (t) => {
-  const { page, bob, group } = await setUp(t);
-  const radio = await bob.radio();
+  const { s, page, bob, group } = await setUp(t);
+  const cid = await s.person('cid');
+  await cid.call('POST', `/talkgroups/${group.id}/join`);
+  const [radio, other] = [await bob.radio(), await cid.radio()];
   const said = page.locator('[aria-live=polite]', { hasText: 'bob talks in Fire 1' });
   radio.speaks(group.number, 'first', { start: true });
   await page.locator('.slot', { hasText: 'bob' }).waitFor();
@@ -114,6 +116,11 @@ t.test('screen readers say who talks when the user wants it', async (t) => {
   await said.waitFor({ state: 'detached' });
   radio.speaks(group.number, 'second', { start: true });
   await said.waitFor({ state: 'attached' });
+  other.speaks(group.number, 'third', { start: true });
+  await page.locator('[aria-live=polite]', { hasText: 'cid talks in Fire 1' }).waitFor({ state: 'attached' });
+  other.speaks(group.number, 'third', { end: true });
+  await page.locator('.slot', { hasText: 'cid' }).filter({ hasText: 'ended' }).waitFor();
+  t.equal(await said.count(), 0, 'an older talker is not said again');
 });
 
 t.test('with confirm instead of hold an emergency and its end ask a question in their place', async (t) => {

@@ -1,11 +1,11 @@
 // The memory of a console over shifts of a dispatcher: each shift has the same work, and leaves nothing behind.
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Page } from 'playwright-core';
 import t from 'tap';
 import type { Radio } from '../../src/client/node.js';
 import { createEncoder, FRAME_SAMPLES } from '../../src/console/sound/codec.js';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { desk } from '../helpers/browser/desk.js';
+import { heapOf } from '../helpers/browser/heap.js';
 import { comesTrue } from '../helpers/eventually.js';
 import { service } from '../helpers/service/service.js';
 import { radioOf } from '../helpers/sound/talking.js';
@@ -103,38 +103,4 @@ async function talk(radio: Radio, talkgroupId: string, packet: Uint8Array): Prom
   }
   talk.end();
   await talk.ended;
-}
-
-/** Measures the bytes in use after a collection, in the page and in its workers. */
-async function heapOf(page: Page): Promise<() => Promise<number>> {
-  const session = await page.context().newCDPSession(page);
-  const workers = new Set<string>();
-  const answers = new Map<number, (size: number) => void>();
-  let asked = 0;
-  session.on('Target.attachedToTarget', ({ sessionId }) => workers.add(sessionId));
-  session.on('Target.detachedFromTarget', ({ sessionId }) => workers.delete(sessionId)); // as those of the map
-  session.on('Target.receivedMessageFromTarget', ({ message }) => {
-    const { id, result } = JSON.parse(message) as { id: number; result?: { usedSize?: number } };
-    answers.get(id)?.(result?.usedSize ?? 0);
-  });
-  await session.send('Target.setAutoAttach', {
-    ...{ autoAttach: true, waitForDebuggerOnStart: false, flatten: false },
-  });
-  const tell = (sessionId: string, method: string) =>
-    new Promise<number>((resolve, reject) => {
-      const id = ++asked;
-      answers.set(id, resolve);
-      const message = JSON.stringify({ id, method });
-      session.send('Target.sendMessageToTarget', { sessionId, message }).catch(reject);
-    });
-  return async () => {
-    await session.send('HeapProfiler.collectGarbage');
-    let { usedSize: size } = await session.send('Runtime.getHeapUsage');
-    if (workers.size === 0) throw new Error('the radio of the page runs in a worker');
-    for (const worker of workers) {
-      await tell(worker, 'HeapProfiler.collectGarbage');
-      size += await tell(worker, 'Runtime.getHeapUsage');
-    }
-    return size;
-  };
 }

@@ -1,9 +1,10 @@
-// How long sound takes on its way through the console, and what ten voices cost. It prints the times and judges none. Few
-// are measured outside a proof, only to see that they can be.
+// How long sound takes on its way through the console, how soon looks follow, and what ten voices cost. It prints the times
+// and judges none. Few are measured outside a proof, only to see that they can be.
 import t, { type Test } from 'tap';
 import type { Radio } from '../../src/client/node.js';
 import { createEncoder, FRAME_SAMPLES } from '../../src/console/sound/codec.js';
 import { START } from '../../src/protocol/frame.js';
+import { desk } from '../helpers/browser/desk.js';
 import {
   figuresAfter,
   load,
@@ -11,7 +12,7 @@ import {
   soundPage,
   startBrowser,
 } from '../helpers/browser/sound-page.js';
-import { eventually } from '../helpers/eventually.js';
+import { comesTrue, eventually } from '../helpers/eventually.js';
 import { service } from '../helpers/service/service.js';
 import { radioOf } from '../helpers/sound/talking.js';
 import { joined, RATE, sine } from '../helpers/sound/tones.js';
@@ -74,6 +75,28 @@ async function packetsOf(hz: number, count: number) {
 /** A click of 20 ms every second. */
 const clicks = joined([sine(1_000, 960 * 4, { peakDb: -3 }), new Float32Array(RATE - 960 * 4)]);
 const browser = await startBrowser(t, clicks);
+
+/** Keeps in the page how long (ms) after each press its key has another look, and when (epoch ms) a slot has a talker. */
+const LOOKS = `{
+  const looks = (globalThis.looks = { pressed: [], talkers: [], isTalking: false });
+  const painted = (then) => requestAnimationFrame(() => setTimeout(then));
+  let pressedAtMs = null;
+  addEventListener('pointerdown', ({ timeStamp }) => { pressedAtMs = timeStamp; }, true);
+  const look = () => {
+    const from = pressedAtMs;
+    if (from !== null && document.querySelector('.talk-key:is(.asking, .on-air)')) {
+      pressedAtMs = null;
+      painted(() => looks.pressed.push(performance.now() - from));
+    }
+    const talks = [...document.querySelectorAll('.slot')].some(
+      ({ textContent }) => textContent.includes('bob') && !textContent.includes('ended'));
+    if (talks && !looks.isTalking) painted(() => looks.talkers.push(performance.timeOrigin + performance.now()));
+    looks.isTalking = talks;
+  };
+  new MutationObserver(look).observe(document, {
+    subtree: true, childList: true, characterData: true, attributes: true, attributeFilter: ['class'],
+  });
+}`;
 
 /** A page of ann and a radio of bob, both in Fire. */
 async function annAndBob(t: Test) {
@@ -169,6 +192,39 @@ t.test('the time from the mouth to an ear at another console is measured', async
   }
   told('mouth to ear', 200, times);
   t.ok(times.length >= TIMES);
+});
+
+t.test('the times until a press and a talker are seen at the console are measured', async (t) => {
+  const s = await service(t);
+  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+  const { number } = await s.talkgroup('Fire', ann, bob);
+  const { page, button } = await desk(t, browser, s, ann, { init: LOOKS });
+  const [radio, other] = [await bob.radio(), await bob.radio()];
+  await button('Talk in', 'Fire').hover();
+  const seen = async (what: string, count: number) =>
+    eventually(async () => {
+      const times = (await page.evaluate(`looks.${what}`)) as number[];
+      if (times.length < count) throw new Error(`${times.length} of ${count} ${what} seen`);
+      return times;
+    });
+  const shown: number[] = [];
+  for (let i = 1; i <= TIMES; i++) {
+    await page.mouse.down();
+    await seen('pressed', i);
+    await page.mouse.up();
+    await page.locator('.talk-key:is(.asking, .on-air)').first().waitFor({ state: 'detached' });
+    const started = other.hears('TALK_STARTED', ({ username }) => username === 'bob').then(epochMs);
+    radio.speaks(number, `talk ${i}`, { start: true });
+    const startedAtMs = await started;
+    const atMs = (await seen('talkers', i)).at(-1) ?? Number.NaN;
+    shown.push(atMs - startedAtMs);
+    radio.speaks(number, `talk ${i}`, { end: true });
+    await comesTrue('the talk is over', () => page.evaluate('!looks.isTalking'));
+    await inProof(1_300); // the relay accepts eight bursts within 10 s
+  }
+  told('press to changed look', 50, await seen('pressed', TIMES));
+  told('TALK_STARTED to the strip', 50, shown);
+  t.equal(shown.length, TIMES);
 });
 
 t.test(

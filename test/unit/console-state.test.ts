@@ -1,13 +1,12 @@
 // The states of the console without a page: talkgroups, settings, members, login, connection, requests to the worker.
 import t from 'tap';
 import type { ServerMessage } from '../../src/client/radio.js';
-import { type Rest, RestError } from '../../src/client/rest.js';
+import { RestError } from '../../src/client/rest.js';
 import { ageText, clockText } from '../../src/console/app/ages.js';
 import { connectionText } from '../../src/console/app/connection.js';
 import { createLink, type LinkError } from '../../src/console/app/link.js';
 import { readClaims } from '../../src/console/app/token.js';
 import { createLogin } from '../../src/console/login/state.js';
-import { createMemberAdmin } from '../../src/console/members/admin-state.js';
 import { createOnline } from '../../src/console/members/state.js';
 import { createChoices } from '../../src/console/settings/choices.js';
 import { createSettings, defaults } from '../../src/console/settings/state.js';
@@ -224,51 +223,6 @@ t.test('a page that fails says so, and can be asked for again', async (t) => {
   clock.pass(0);
   await turn();
   t.equal(online.phase.value, 'failed');
-});
-
-function restOf(answers: Record<string, unknown>) {
-  const calls: string[] = [];
-  const call = (method: string) => async (path: string) => {
-    calls.push(`${method} ${path}`);
-    const answer = answers[`${method} ${path}`];
-    if (answer instanceof Error) throw answer;
-    return (answer ?? { ok: true }) as never;
-  };
-  const rest = {
-    get: call('GET'),
-    post: call('POST'),
-    patch: call('PATCH'),
-    put: call('PUT'),
-    remove: call('DELETE'),
-  };
-  return { calls, rest: rest as Rest };
-}
-
-t.test('an administrator finds, adds and takes out members, and reads what was not possible', async (t) => {
-  const row = (id: string) => ({ user_id: id, site: 'depot', user: { username: id } });
-  const { calls, rest } = restOf({
-    'GET /talkgroups/tg/members?limit=50': { members: [row('u1'), row('u2')], next: null },
-    'GET /users?q=a%25&limit=10': { users: [{ id: 'u3', username: 'a%b' }] },
-    'POST /users/u1/revoke': new RestError(404, 'user not found', null),
-  });
-  const admin = createMemberAdmin('tg', rest);
-  await turn();
-  t.same(
-    admin.members.value?.map(({ user_id }) => user_id),
-    ['u1', 'u2'],
-  );
-  await admin.search('a%');
-  t.match(admin.found.value, [{ id: 'u3' }]);
-  await admin.add({ id: 'u3', username: 'a%b' });
-  t.ok(calls.includes('PUT /talkgroups/tg/members/u3'));
-  t.match(admin.outcome.value, { isError: false });
-  await admin.takeOut('u2');
-  t.same(
-    admin.members.value?.map(({ user_id }) => user_id),
-    ['u1'],
-  );
-  await admin.revoke('u1');
-  t.same(admin.outcome.value, { text: 'Not possible: user not found.', isError: true });
 });
 
 t.test('a failed login says what the user can do, and a second click meanwhile does nothing', async (t) => {

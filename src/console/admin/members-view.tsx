@@ -1,38 +1,78 @@
-// Shows the members of one talkgroup, with a search for users to add.
+// Shows all members of one talkgroup, with a search for users to add.
+import { useId, useState } from 'preact/hooks';
+import type { Rest } from '../../client/rest.js';
+import { desk } from '../app/desk.js';
+import { account } from '../app/session.js';
 import { ask } from '../dialogs/state.js';
 import { Menu } from '../menu/menu.js';
+import type { Tile } from '../talkgroups/state.js';
 import { Frame } from './frame.js';
 import type { Row } from './list.js';
-import type { Members } from './members.js';
+import { createMembers, type Members } from './members.js';
 import { ActionButton, focusAtOnce, focusSoon, ListView, Said } from './parts.js';
-import type { Member } from './rows.js';
+import type { Member, Talkgroup } from './rows.js';
+import type { Talkgroups } from './talkgroups.js';
 import { texts } from './texts.js';
 
-export function MembersView({
-  members,
-  id,
-  name,
-  onClose,
-}: {
-  members: Members;
-  /** Of the talkgroup. */
-  id: string;
-  name: string;
-  onClose: () => void;
-}) {
-  members.list.open();
-  const field = `add-to-${id}`;
-  const { action } = members;
+/** In the panel of a tile, after those online. */
+export default function MembersOfTile() {
+  const now = desk.value;
+  const tile = now?.talkgroups.tile(now.membersOf.value ?? '');
+  if (now === null || tile === undefined) return null;
+  return <OfTile key={tile.id} tile={tile} rest={now.account.rest} />;
+}
+
+function OfTile({ tile: { id, view }, rest }: { tile: Tile; rest: Rest }) {
+  const [members] = useState(() =>
+    createMembers(rest, {
+      id,
+      requiresEncryption: () => view.peek().encryption === 'required',
+      counted() {}, // the tile counts sessions
+    }),
+  );
+  return (
+    <section class="admin-members">
+      <h3>{texts.allMembers}</h3>
+      <AllMembers members={members} talkgroup={view.value.name} />
+    </section>
+  );
+}
+
+type FrameProps = { row: Row<Talkgroup>; talkgroups: Talkgroups; onClose(): void };
+
+/** Beside the table. */
+export function MembersFrame({ row, talkgroups, onClose }: FrameProps) {
+  const [members] = useState(() => talkgroups.membersOf(row));
+  const { name } = row.item.value;
   return (
     <Frame title={texts.membersOf(name)} onClose={onClose}>
-      <Search members={members} field={field} />
-      <Said action={action} />
+      <div class="admin-members">
+        <AllMembers members={members} talkgroup={name} hasFocus />
+      </div>
+    </Frame>
+  );
+}
+
+type MembersProps = {
+  members: Members;
+  /** Its name. */
+  talkgroup: string;
+};
+
+/** `hasFocus`: the field for users to add takes the focus when it appears. */
+function AllMembers({ members, talkgroup, hasFocus = false }: MembersProps & { hasFocus?: boolean }) {
+  members.list.open();
+  const field = useId();
+  return (
+    <>
+      <Search members={members} field={field} hasFocus={hasFocus} />
+      <Said action={members.action} />
       <ListView
         list={members.list}
-        label={texts.membersOf(name)}
-        render={(row) => <MemberRow row={row} members={members} talkgroup={name} field={field} />}
+        label={texts.membersOf(talkgroup)}
+        render={(row) => <MemberRow row={row} members={members} talkgroup={talkgroup} field={field} />}
       />
-    </Frame>
+    </>
   );
 }
 
@@ -41,16 +81,18 @@ function MemberRow({
   members,
   talkgroup,
   field,
-}: {
+}: MembersProps & {
   row: Row<Member>;
-  members: Members;
-  talkgroup: string;
   field: string;
 }) {
   const { user, site, keys } = row.item.value;
   const takeOut = async () => {
     if (!(await ask(texts.reallyTakeOut(user.username, talkgroup)))) return;
     if (await members.remove(row)) focusSoon(field);
+  };
+  const revoke = async () => {
+    const isOwn = account.value?.userId === row.id;
+    if (await ask(texts.reallyRevoke(user.username, isOwn))) await members.revoke(row);
   };
   const mayHave = keys?.may_have_keys === true;
   const permit = {
@@ -60,6 +102,7 @@ function MemberRow({
   const items = [
     ...(keys === null ? [] : [permit]),
     { text: texts.removeMember, onPress: () => void takeOut() },
+    { text: texts.revoke, onPress: () => void revoke() },
   ];
   return (
     <div class="admin-member">
@@ -74,7 +117,9 @@ function MemberRow({
   );
 }
 
-function Search({ members, field }: { members: Members; field: string }) {
+type SearchProps = { members: Members; field: string; hasFocus: boolean };
+
+function Search({ members, field, hasFocus }: SearchProps) {
   const { found, start, action } = members;
   const isSearching = start.value !== '';
   const known = new Set(members.list.rows.value.map(({ id }) => id));
@@ -88,7 +133,7 @@ function Search({ members, field }: { members: Members; field: string }) {
           type="search"
           autocomplete="off"
           value={start.value}
-          ref={focusAtOnce}
+          ref={hasFocus ? focusAtOnce : undefined}
           onInput={(event) => members.search(event.currentTarget.value)}
         />
       </label>

@@ -1,12 +1,20 @@
-// Lists the members of one talkgroup, removes them, and finds users to add.
+// Lists the members of one talkgroup, takes them out, revokes their tokens, and finds users to add.
 import { type ReadonlySignal, signal } from '@preact/signals';
 import { type Rest, storedBy } from '../../client/rest.js';
 import { type Attempt, createAttempt } from '../app/attempt.js';
 import { wordsOf } from './failure.js';
 import { createList, type List, type Row } from './list.js';
-import { type Member, type MemberKeys, type Page, queryOf, type Talkgroup, type User } from './rows.js';
+import { type Member, type MemberKeys, type Page, queryOf, type User } from './rows.js';
 import { texts } from './texts.js';
-import { usersByName } from './users.js';
+import { revokeTokens, usersByName } from './users.js';
+
+/** The talkgroup of the members, as the table or the tile knows it. */
+export interface Managed {
+  readonly id: string;
+  requiresEncryption(): boolean;
+  /** The talkgroup has so many members more. */
+  counted(change: number): void;
+}
 
 export interface Members {
   readonly list: List<Member>;
@@ -18,6 +26,7 @@ export interface Members {
   search(start: string): void;
   add(row: Row<User>): Promise<boolean>;
   remove(row: Row<Member>): Promise<boolean>;
+  revoke(row: Row<Member>): Promise<boolean>;
   /** Where encryption is required: lets the member have keys, or not any more. */
   permitKeys(row: Row<Member>, isAllowed: boolean): Promise<boolean>;
 }
@@ -25,7 +34,7 @@ export interface Members {
 type ReadMember = Omit<Member, 'keys'>;
 type ReadKeys = MemberKeys & { readonly user_id: string };
 
-export function createMembers(rest: Rest, talkgroup: Row<Talkgroup>): Members {
+export function createMembers(rest: Rest, talkgroup: Managed): Members {
   const start = signal('');
   const action = createAttempt(wordsOf);
   const path = `/talkgroups/${talkgroup.id}/members`;
@@ -46,14 +55,9 @@ export function createMembers(rest: Rest, talkgroup: Row<Talkgroup>): Members {
   });
 
   async function readKeys(query: string): Promise<ReadonlyMap<string, MemberKeys>> {
-    if (talkgroup.item.peek().encryption !== 'required') return new Map();
+    if (!talkgroup.requiresEncryption()) return new Map();
     const { members } = await rest.get<Page<'members', ReadKeys>>(`/talkgroups/${talkgroup.id}/keys${query}`);
     return new Map(members.map(({ user_id, ...keys }) => [user_id, keys]));
-  }
-
-  function count(change: number): void {
-    const item = talkgroup.item.peek();
-    talkgroup.item.value = { ...item, members: Math.max(0, item.members + change) };
   }
 
   return {
@@ -70,8 +74,8 @@ export function createMembers(rest: Rest, talkgroup: Row<Talkgroup>): Members {
           // The next reading shows the site of the user's device.
           // LIMIT: a member of a page that is not shown yet counts twice until the next reading.
           list.add({ user_id: row.id, site: '', user: { id: row.id, username, role }, keys: null });
-          count(1);
-          if (talkgroup.item.peek().encryption === 'required') await list.reload();
+          talkgroup.counted(1);
+          if (talkgroup.requiresEncryption()) await list.reload();
         }
         return answer === null ? texts.unconfirmed : texts.added(username);
       }),
@@ -88,8 +92,9 @@ export function createMembers(rest: Rest, talkgroup: Row<Talkgroup>): Members {
       action.run(async () => {
         const answer = await storedBy(rest.remove(`${path}/${row.id}`));
         list.remove(row.id);
-        count(-1);
+        talkgroup.counted(-1);
         return answer === null ? texts.unconfirmed : texts.takenOut(row.item.peek().user.username);
       }),
+    revoke: (row) => action.run(() => revokeTokens(rest, row.id)),
   };
 }

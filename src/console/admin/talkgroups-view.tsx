@@ -3,7 +3,7 @@ import { ask } from '../dialogs/state.js';
 import { Menu } from '../menu/menu.js';
 import { EditCell } from './edit-cell.js';
 import type { Row } from './list.js';
-import { MembersView } from './members-view.js';
+import { MembersFrame } from './members-view.js';
 import { focusSoon } from './parts.js';
 import type { FloorMode, Talkgroup } from './rows.js';
 import { type Column, focusRow, TableView } from './table-view.js';
@@ -133,8 +133,5 @@ export function TalkgroupSide({ talkgroups }: { talkgroups: Talkgroups }) {
   const { row } = side;
   if (side.kind === 'encryption')
     return <TalkgroupProtection key={row.id} row={row} talkgroups={talkgroups} onClose={close} />;
-  const members = talkgroups.membersOf(row);
-  return (
-    <MembersView key={row.id} members={members} id={row.id} name={row.item.value.name} onClose={close} />
-  );
+  return <MembersFrame key={row.id} row={row} talkgroups={talkgroups} onClose={close} />;
 }

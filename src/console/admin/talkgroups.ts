@@ -3,7 +3,7 @@ import { type Rest, storedBy } from '../../client/rest.js';
 import { type Attempt, createAttempt } from '../app/attempt.js';
 import { wordsOf } from './failure.js';
 import type { Row } from './list.js';
-import { createMembers, type Members } from './members.js';
+import { createMembers, type Managed, type Members } from './members.js';
 import { type Encryption, type FloorMode, oneOf, type Page, type Talkgroup } from './rows.js';
 import { createTable, type Table } from './table.js';
 import { texts } from './texts.js';
@@ -19,7 +19,7 @@ export interface Talkgroups {
   protect(row: Row<Talkgroup>, wanted: Protection): Promise<boolean>;
   rotate(row: Row<Talkgroup>): Promise<boolean>;
   remove(row: Row<Talkgroup>): Promise<boolean>;
-  /** Its members, from the first time that they are shown. */
+  /** Its members, to be read anew. */
   membersOf(row: Row<Talkgroup>): Members;
 }
 
@@ -35,7 +35,6 @@ interface Answer {
 
 export function createTalkgroups(rest: Rest): Talkgroups {
   const creation = createAttempt(wordsOf);
-  const members = new WeakMap<Row<Talkgroup>, Members>();
   const table = createTable<Talkgroup>({
     sort: 'name',
     idOf: ({ id }) => id,
@@ -84,12 +83,7 @@ export function createTalkgroups(rest: Rest): Talkgroups {
       const body = { max_talk_ms: Math.round(seconds * 1000) };
       return patch(row, body, body);
     },
-    async protect(row, wanted) {
-      const isDone = await patch(row, bodyOf(wanted), bodyOf(wanted));
-      // Whom the service lets have keys has changed. The members are read when they are shown again.
-      if (isDone) members.delete(row);
-      return isDone;
-    },
+    protect: (row, wanted) => patch(row, bodyOf(wanted), bodyOf(wanted)),
     rotate: (row) =>
       row.action.run(async () => {
         const body = { talkgroup_id: row.id };
@@ -104,13 +98,18 @@ export function createTalkgroups(rest: Rest): Talkgroups {
         const answer = await storedBy(rest.remove(`/talkgroups/${row.id}`));
         return answer === null ? texts.unconfirmed : texts.deleted;
       }),
-    membersOf(row) {
-      const known = members.get(row) ?? createMembers(rest, row);
-      members.set(row, known);
-      return known;
-    },
+    membersOf: (row) => createMembers(rest, managed(row)),
   };
 }
+
+const managed = ({ id, item }: Row<Talkgroup>): Managed => ({
+  id,
+  requiresEncryption: () => item.peek().encryption === 'required',
+  counted(change) {
+    const { members } = item.peek();
+    item.value = { ...item.peek(), members: Math.max(0, members + change) };
+  },
+});
 
 const bodyOf = ({ encryption, mayEmergencyBeClear }: Protection) => ({
   ...{ encryption, clear_emergency: mayEmergencyBeClear },

@@ -153,6 +153,7 @@ export const texts = {
   }),
   manageMembers: 'Manage members',
   membersOf: (name: string) => `Members of ${name}`,
+  allMembers: 'All members',
   removeMember: 'Take out…',
   reallyTakeOut: (name: string, talkgroup: string) => ({
     title: `Take ${isolated(name)} out of ${isolated(talkgroup)}?`,

@@ -84,12 +84,14 @@ export function createUsers(rest: Rest): Users {
         if (own === wanted) table.trouble.value = wordsOf(error);
       }
     },
-    revoke: (row) =>
-      row.action.run(async () => {
-        const answer = await storedBy(rest.post(`/users/${row.id}/revoke`));
-        return answer === null ? texts.unconfirmed : texts.revoked;
-      }),
+    revoke: (row) => row.action.run(() => revokeTokens(rest, row.id)),
   };
+}
+
+/** Logs the user out everywhere. Returns what to say. */
+export async function revokeTokens(rest: Rest, userId: string): Promise<string> {
+  const answer = await storedBy(rest.post(`/users/${userId}/revoke`));
+  return answer === null ? texts.unconfirmed : texts.revoked;
 }
 
 /** Accounts with names that begin as `startNow` says when the page is read. */

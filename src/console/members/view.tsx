@@ -1,62 +1,48 @@
 // Shows the members of a talkgroup in a panel: those online, and for administrators all of them.
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { systemClock } from '../../client/clock.js';
 import { desk as currentDesk, type Desk } from '../app/desk.js';
+import { Lazy } from '../app/lazy.js';
 import { texts } from '../app/texts.js';
 import { Dialog } from '../dialogs/dialog.js';
-import { createMemberAdmin, type MemberAdmin } from './admin-state.js';
-import { AllMembers } from './admin-view.js';
-import { createOnline, type Online } from './state.js';
+import { withStylesheet } from '../stylesheets.js';
+import { createOnline } from './state.js';
 import { members as words } from './texts.js';
 
-type Opened = { id: string; online: Online; admin: MemberAdmin | null; close(): void };
-
-/** What the open dialog shows. It ends with the dialog. */
-let opened: Opened | null = null;
+const loadAll = () => withStylesheet('admin/admin.css', import('../admin/members-view.js'));
 
 export default function MembersDialog() {
   const desk = currentDesk.value;
   const id = desk?.membersOf.value ?? null;
   if (desk === null || id === null) return null;
-  const { online, admin } = openedFor(desk, id);
-  const { opened: connections } = desk.connection.value;
-  const before = useRef(connections);
-  useEffect(() => {
-    if (before.current !== connections) online.askAnew();
-    before.current = connections;
-  }, [online, connections]);
   const name = desk.talkgroups.tile(id)?.view.value.name ?? '';
+  const close = () => {
+    desk.membersOf.value = null;
+  };
   return (
     <Dialog key={id} name={words.title(name)} isPanel onClose={close}>
-      <OnlineMembers online={online} />
-      {admin !== null && <AllMembers admin={admin} talkgroup={name} />}
+      <OnlineMembers desk={desk} id={id} />
+      {desk.account.role === 'admin' && <Lazy load={loadAll} />}
     </Dialog>
   );
 }
 
-function openedFor({ link, account }: Desk, id: string): Opened {
-  if (opened?.id === id) return opened;
-  const online = createOnline(id, link.request, systemClock);
-  const stop = link.onMessage(online.take);
-  opened = {
-    id,
-    online,
-    admin: account.role === 'admin' ? createMemberAdmin(id, account.rest) : null,
-    close() {
+function OnlineMembers({ desk: { link, connection }, id }: { desk: Desk; id: string }) {
+  const [online] = useState(() => createOnline(id, link.request, systemClock));
+  // At once: PRESENCE may follow the answer.
+  useLayoutEffect(() => {
+    const stop = link.onMessage(online.take);
+    return () => {
       stop();
       online.close();
-    },
-  };
-  return opened;
-}
-
-function close(): void {
-  opened?.close();
-  opened = null;
-  if (currentDesk.value !== null) currentDesk.value.membersOf.value = null;
-}
-
-function OnlineMembers({ online }: { online: Online }) {
+    };
+  }, [online, link]);
+  const { opened } = connection.value;
+  const before = useRef(opened);
+  useEffect(() => {
+    if (before.current !== opened) online.askAnew();
+    before.current = opened;
+  }, [online, opened]);
   const { members, hasMore, phase } = online;
   return (
     <section class="field">
