@@ -1,9 +1,11 @@
 // The map file of the operator: the service sends parts of it, and says when it is missing or another one.
-import { appendFile, rename, rm, writeFile } from 'node:fs/promises';
+import { appendFile, rename, rm, truncate, writeFile } from 'node:fs/promises';
+import { type ClientRequest, get } from 'node:http';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { isMapFile } from '../../src/config/map-file.js';
-import { rangeOf } from '../../src/http/console/map-file.js';
+import { PART_BYTES_MAX, rangeOf } from '../../src/http/console/map-file.js';
+import { comesTrue } from '../helpers/eventually.js';
 import { service } from '../helpers/http/rest.js';
 import { waterWorld } from '../helpers/map-file.js';
 
@@ -11,10 +13,12 @@ t.setTimeout(300_000);
 
 const PATH = '/console/map.pmtiles';
 
-async function withFile(t: Test) {
+/** `size`: of the file, in bytes. */
+async function withFile(t: Test, size?: number) {
   const path = join(t.testdir(), 'region.pmtiles');
   const bytes = waterWorld();
   await writeFile(path, bytes);
+  if (size !== undefined) await truncate(path, size);
   const s = await service(t, { settings: { MAP_FILE: path } });
   const ask = async (range?: string) => {
     const answer = await fetch(`http://127.0.0.1:${s.port}${PATH}`, {
@@ -88,6 +92,32 @@ t.test('a map file that is replaced, changed or removed is a 503 that says what 
     await change(path);
     t.strictSame(await errorOf('bytes=0-9'), error, what);
   }
+});
+
+t.test('those who take nothing of their parts hold a share of the room for parts, and no other room', async (t) => {
+  const whole = PART_BYTES_MAX - 1;
+  const { s } = await withFile(t, PART_BYTES_MAX);
+  const held: ClientRequest[] = [];
+  /** Asks for a part and does not read it. */
+  const statusFrom = (localAddress: string, last = whole) =>
+    new Promise<number | undefined>((resolve, reject) => {
+      const headers = { range: `bytes=0-${last}` };
+      const options = { port: s.port, path: PATH, localAddress, headers, agent: false };
+      held.push(get({ host: '127.0.0.1', ...options }, ({ statusCode }) => resolve(statusCode)).on('error', reject));
+    });
+  t.teardown(() => {
+    for (const request of held) request.destroy();
+  });
+  // A third of 48 MiB for each address.
+  for (const address of ['127.0.0.2', '127.0.0.3', '127.0.0.4']) {
+    for (let part = 0; part < 4; part += 1) t.equal(await statusFrom(address), 206);
+    if (address !== '127.0.0.4') t.equal(await statusFrom(address), 429, `${address} has its share`);
+  }
+  t.equal(await statusFrom('127.0.0.5'), 429, 'the room is full');
+  t.equal(await statusFrom('127.0.0.5', 9), 206, 'a small part needs none');
+  t.match(await s.nobody.send('GET', '/talkgroups/directory'), { status: 401 });
+  for (const request of held) request.destroy();
+  await comesTrue('there is room again', async () => (await statusFrom('127.0.0.5')) === 206);
 });
 
 t.test('the path is unknown without a map file', async (t) => {

@@ -5,7 +5,7 @@ import { AppError } from '../../errors.js';
 import { limitAnswers } from '../under-way.js';
 
 /** A tile or a directory of the format is smaller. The memory of an answer must have a bound. */
-const PART_BYTES_MAX = 4_194_304;
+export const PART_BYTES_MAX = 4_194_304;
 
 /** Of parts that wait to be read: slow readers of the map take no room from other answers. */
 const WAITING_BYTES_MAX = 48 * 2 ** 20;
