@@ -54,7 +54,9 @@ t.test('an administrator adds a member, takes one out and revokes tokens', async
   await field.fill('bo');
   await dialog.getByRole('button', { name: 'Add bob', exact: true }).click();
   await radio.hears('TALKGROUP_JOINED', ({ talkgroup_id }) => talkgroup_id === group.id);
-  const member = dialog.getByRole('listitem').filter({ has: page.getByRole('button', { name: 'Actions for bob' }) });
+  const member = dialog
+    .getByRole('listitem')
+    .filter({ has: page.getByRole('button', { name: 'Actions for bob' }) });
   await chooseItem(member, 'Take out');
   const takeOut = page.getByRole('dialog', { name: 'Take \u2068bob\u2069 out of \u2068Fire 1\u2069?' });
   await takeOut.getByRole('button', { name: 'Cancel' }).click();

@@ -94,31 +94,36 @@ t.test('a map file that is replaced, changed or removed is a 503 that says what 
   }
 });
 
-t.test('those who take nothing of their parts hold a share of the room for parts, and no other room', async (t) => {
-  const whole = PART_BYTES_MAX - 1;
-  const { s } = await withFile(t, PART_BYTES_MAX);
-  const held: ClientRequest[] = [];
-  /** Asks for a part and does not read it. */
-  const statusFrom = (localAddress: string, last = whole) =>
-    new Promise<number | undefined>((resolve, reject) => {
-      const headers = { range: `bytes=0-${last}` };
-      const options = { port: s.port, path: PATH, localAddress, headers, agent: false };
-      held.push(get({ host: '127.0.0.1', ...options }, ({ statusCode }) => resolve(statusCode)).on('error', reject));
+t.test(
+  'those who take nothing of their parts hold a share of the room for parts, and no other room',
+  async (t) => {
+    const whole = PART_BYTES_MAX - 1;
+    const { s } = await withFile(t, PART_BYTES_MAX);
+    const held: ClientRequest[] = [];
+    /** Asks for a part and does not read it. */
+    const statusFrom = (localAddress: string, last = whole) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const headers = { range: `bytes=0-${last}` };
+        const options = { port: s.port, path: PATH, localAddress, headers, agent: false };
+        held.push(
+          get({ host: '127.0.0.1', ...options }, ({ statusCode }) => resolve(statusCode)).on('error', reject),
+        );
+      });
+    t.teardown(() => {
+      for (const request of held) request.destroy();
     });
-  t.teardown(() => {
+    // A third of 48 MiB for each address.
+    for (const address of ['127.0.0.2', '127.0.0.3', '127.0.0.4']) {
+      for (let part = 0; part < 4; part += 1) t.equal(await statusFrom(address), 206);
+      if (address !== '127.0.0.4') t.equal(await statusFrom(address), 429, `${address} has its share`);
+    }
+    t.equal(await statusFrom('127.0.0.5'), 429, 'the room is full');
+    t.equal(await statusFrom('127.0.0.5', 9), 206, 'a small part needs none');
+    t.match(await s.nobody.send('GET', '/talkgroups/directory'), { status: 401 });
     for (const request of held) request.destroy();
-  });
-  // A third of 48 MiB for each address.
-  for (const address of ['127.0.0.2', '127.0.0.3', '127.0.0.4']) {
-    for (let part = 0; part < 4; part += 1) t.equal(await statusFrom(address), 206);
-    if (address !== '127.0.0.4') t.equal(await statusFrom(address), 429, `${address} has its share`);
-  }
-  t.equal(await statusFrom('127.0.0.5'), 429, 'the room is full');
-  t.equal(await statusFrom('127.0.0.5', 9), 206, 'a small part needs none');
-  t.match(await s.nobody.send('GET', '/talkgroups/directory'), { status: 401 });
-  for (const request of held) request.destroy();
-  await comesTrue('there is room again', async () => (await statusFrom('127.0.0.5')) === 206);
-});
+    await comesTrue('there is room again', async () => (await statusFrom('127.0.0.5')) === 206);
+  },
+);
 
 t.test('the path is unknown without a map file', async (t) => {
   const s = await service(t, {});

@@ -230,7 +230,7 @@ t.test('a failed login says what the user can do, and a second click meanwhile d
     [new RestError(401, 'invalid credentials', null), 'Wrong username or password.'],
     [new RestError(429, 'too many failed logins', 30), 'Too many attempts. Try again in 30 s.'],
     [
-      new RestError(401, 'device disabled', null),
+      new RestError(401, 'device disabled', null, 'device_disabled'),
       'The device of this account is disabled. An administrator can enable it.',
     ],
   ] as const;

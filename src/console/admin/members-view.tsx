@@ -133,7 +133,7 @@ function Search({ members, field, hasFocus }: SearchProps) {
           type="search"
           autocomplete="off"
           value={start.value}
-          ref={hasFocus ? focusAtOnce : undefined}
+          ref={hasFocus ? focusAtOnce : null}
           onInput={(event) => members.search(event.currentTarget.value)}
         />
       </label>

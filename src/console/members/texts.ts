@@ -6,5 +6,4 @@ export const members = {
   none: 'No session is online.',
   more: 'Show more',
   failed: 'The list could not be loaded.',
-  site: (site: string) => `Site ${site}`,
 } as const;

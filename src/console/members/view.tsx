@@ -51,7 +51,7 @@ function OnlineMembers({ desk: { link, connection }, id }: { desk: Desk; id: str
         {members.value.map(({ session, username, site }) => (
           <li key={session}>
             <bdi class="name">{username}</bdi>
-            <bdi class="quiet name">{words.site(site)}</bdi>
+            <bdi class="quiet name">{site}</bdi>
           </li>
         ))}
       </ul>

@@ -93,12 +93,12 @@ async function openMembers(t: Test, { page, menu, choose }: Desk, look: Look) {
     await menu('Fire 1');
     await judge(t, page, 'tile-menu', look);
     await choose('Members of', 'Fire 1');
-    await page.getByRole('button', { name: 'Take out bob' }).waitFor();
+    await page.getByRole('button', { name: 'Actions for bob' }).waitFor();
     return;
   }
   await page.getByRole('button', { name: /, Account$/ }).click();
   await page.getByRole('menuitem', { name: 'Members of Works' }).click();
-  await page.getByRole('button', { name: 'Take out ann' }).waitFor();
+  await page.getByRole('button', { name: 'Actions for ann' }).waitFor();
 }
 
 async function openAdmin({ page }: Desk, look: Look) {
