@@ -60,7 +60,7 @@ async function play(server: DemoServer, signal: AbortSignal): Promise<boolean> {
   const [talker, listener] = tokens.map((token, at) => openRadio((at === 0 ? first : last).relay, token));
   if (!talker || !listener) throw new Error('two radios are needed');
   try {
-    await Promise.all([opened(talker), opened(listener)]);
+    await Promise.all([talker.opened, listener.opened]);
     if (first !== last) {
       await knowsOf({ talker, talkgroupId, signal });
       console.log(
@@ -184,15 +184,6 @@ function aborted(signal: AbortSignal): Promise<never> {
   return new Promise((_, reject) => {
     signal.throwIfAborted();
     signal.addEventListener('abort', () => reject(signal.reason));
-  });
-}
-
-function opened(radio: Radio): Promise<unknown> {
-  return new Promise((resolve, reject) => {
-    radio.on('open', resolve);
-    radio.on('stopped', ({ code, reason }) =>
-      reject(new Error(`the relay refused a radio: ${code} ${reason}`)),
-    );
   });
 }
 

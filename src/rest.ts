@@ -13,6 +13,7 @@ import { gpsRoutes } from './gps/routes.js';
 import type { Proofs } from './holders/proof.js';
 import { holderRoutes } from './holders/routes.js';
 import { consoleRoutes } from './http/console/console.js';
+import { discoveryRoutes } from './http/discovery/discovery.js';
 import type { Lists } from './http/lists.js';
 import type { ConsoleSettings } from './http/settings.js';
 import { permissionRoutes } from './keys/permissions/routes.js';
@@ -82,6 +83,7 @@ export function restRoutes(parts: RestParts) {
       proveOwner: createOwnPassword({ database, passwords, limits }),
     }),
     emergencyRoutes({ database, tell, lists }),
+    discoveryRoutes({ config, wsPort }),
     consoleRoutes({ config, wsPort, folder: consoleFolder }),
   ];
 }

@@ -58,7 +58,7 @@ function listen(burstsLeft) {
 /** Sends the packets of an Ogg Opus file as a microphone would deliver them. */
 async function talk(talkgroupId, file) {
   const { packets, packetMs } = await readOpus(file);
-  if (radio.state !== 'open') await new Promise((resolve) => radio.on('open', resolve));
+  await radio.opened.catch(() => process.exit()); // `stopped` has said why
 
   const talk = radio.talk({ talkgroupId });
   talk.on('state', ({ kind }) => kind === 'talking' && console.log('talking'));
@@ -73,7 +73,7 @@ async function talk(talkgroupId, file) {
 
 /** Reports each device that moves, until it is stopped. */
 async function watch(talkgroupId) {
-  if (radio.state !== 'open') await new Promise((resolve) => radio.on('open', resolve));
+  await radio.opened.catch(() => process.exit()); // `stopped` has said why
 
   radio.on('positions', ({ moved, gone }) => {
     for (const { name, username, lat, lng } of moved)

@@ -252,7 +252,7 @@ class Radio:
         elif kind in ("SYNCED", "TALKGROUP_JOINED"):
             self._take_snapshot(message)
         elif kind == "TALKGROUP_LEFT":
-            self.talkgroups.pop(message["talkgroup_id"], None)
+            self._leave(message["talkgroup_id"])
         elif kind == "TALKGROUP_CHANGED":
             self.talkgroups.get(message["talkgroup_id"], {}).update(message)
         elif kind == "LAG":
@@ -276,6 +276,12 @@ class Radio:
                 self._finish(key, "lost")
         for talker in snapshot["talkers"]:
             self._begin(talker)
+
+    def _leave(self, talkgroup_id):
+        """Its bursts are not heard to their end."""
+        self.talkgroups.pop(talkgroup_id, None)
+        for key in [key for key, heard in self.running.items() if heard["talkgroup_id"] == talkgroup_id]:
+            self._finish(key, "left")
 
     def _is_new(self, message):
         """False for an event that the snapshot includes. After a gap it asks for a new snapshot, not at once."""
@@ -365,6 +371,8 @@ class Talk:
             self.over(code)  # about one of our frames
         elif message.get("talkgroup_id") != self.talkgroup_id:
             return
+        elif kind == "TALKGROUP_LEFT":
+            self.over("not_member")
         elif kind == "FLOOR_DENIED" and code == "retry_later" and self._may_ask_again():
             self._ask_again(message["retry_ms"])
         elif kind in ("FLOOR_DENIED", "FLOOR_REVOKED"):

@@ -124,8 +124,8 @@ function receiveText(message) {
     case 'TALKGROUP_JOINED':
       return takeSnapshot(message);
     case 'TALKGROUP_LEFT':
-      talkgroups.delete(message.talkgroup_id);
-      return;
+      leave(message);
+      break;
     case 'TALKGROUP_CHANGED':
       Object.assign(talkgroups.get(message.talkgroup_id) ?? {}, message);
       return;
@@ -157,6 +157,12 @@ function takeSnapshot(snapshot) {
     if (talkgroup_id === snapshot.talkgroup_id && !listed.has(key)) finish(key, 'lost');
   }
   for (const talker of snapshot.talkers) begin(talker);
+}
+
+/** Its bursts are not heard to their end. */
+function leave({ talkgroup_id }) {
+  talkgroups.delete(talkgroup_id);
+  for (const [key, heard] of running) if (heard.talkgroup_id === talkgroup_id) finish(key, 'left');
 }
 
 /** False for an event that the snapshot includes. After a gap it asks for a new snapshot, not at once. */
@@ -252,6 +258,7 @@ function createTalk(talkgroupId, packets) {
   function message({ type, ref, talkgroup_id, session: talker, code, retry_ms }) {
     if (type === 'ERROR' && ref === undefined) return over(code); // about one of our frames
     if (talkgroup_id !== talkgroupId) return;
+    if (type === 'TALKGROUP_LEFT') return over('not_member');
     if (type === 'FLOOR_DENIED' && code === 'retry_later' && !isSent && ++denials < 10)
       return askAgain(retry_ms);
     if (type === 'FLOOR_DENIED' || type === 'FLOOR_REVOKED') return over(code);

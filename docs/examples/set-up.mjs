@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 const [api] = process.argv.slice(2);
 const { ADMIN_USERNAME = 'admin', ADMIN_PASSWORD } = process.env;
 
-/** One REST call. The body of its answer, or an error with the text that the service gives. */
+/** One REST call. The body of its answer, or an error with the code and the text that the service gives. */
 async function post(path, body, jwt) {
   const response = await fetch(api + path, {
     method: 'POST',
@@ -16,7 +16,7 @@ async function post(path, body, jwt) {
     ...(body && { body: JSON.stringify(body) }),
   });
   const answer = await response.json();
-  if (!response.ok) throw new Error(`POST ${path}: ${response.status} ${answer.error}`);
+  if (!response.ok) throw new Error(`POST ${path}: ${response.headers.get('Error-Code')}, ${answer.error}`);
   return answer;
 }
 

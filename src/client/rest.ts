@@ -8,6 +8,8 @@ export class RestError extends Error {
     message: string,
     /** Seconds of `Retry-After`, null without it. */
     readonly retryAfterS: number | null = null,
+    /** `Error-Code`, such as `username_taken`. null: no answer, or one of an intermediary. */
+    readonly code: string | null = null,
   ) {
     super(message);
     this.name = 'RestError';
@@ -103,7 +105,8 @@ export async function callRest<T extends object>({
   const hasText = isObject && 'error' in answer && typeof answer.error === 'string';
   const error = hasText ? String(answer.error) : `the service answered ${response.status}`;
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
-  throw new RestError(response.status, error, Number.isFinite(seconds) ? seconds : null);
+  const retryAfterS = Number.isFinite(seconds) ? seconds : null;
+  throw new RestError(response.status, error, retryAfterS, response.headers.get('error-code'));
 }
 
 /**
@@ -114,8 +117,7 @@ export async function storedBy<Answer>(request: Promise<Answer>): Promise<Answer
   try {
     return await request;
   } catch (error) {
-    if (error instanceof RestError && error.status === 503 && /change is stored/.test(error.message))
-      return null;
+    if (error instanceof RestError && error.code === 'relay_unconfirmed') return null;
     throw error;
   }
 }

@@ -37,6 +37,7 @@ function failureResponse(status: number, codes: readonly RefusalCode[], named: B
     return `${texts}: ${means} Retry: ${advice.bad_request.retry}`;
   });
   const headers = {
+    'Error-Code': { $ref: '#/components/headers/Error-Code' },
     ...(status === 401 && { 'WWW-Authenticate': { $ref: '#/components/headers/WWW-Authenticate' } }),
     ...((status === 429 || status === 503) && {
       'Retry-After': { $ref: '#/components/headers/Retry-After' },
@@ -47,7 +48,7 @@ function failureResponse(status: number, codes: readonly RefusalCode[], named: B
   const lines = [...general, ...causes];
   return {
     description: lines.length === 1 ? lines[0] : lines.map((line) => `- ${line}`).join('\n'),
-    ...(Object.keys(headers).length > 0 && { headers }),
+    headers,
     content: {
       'application/json': {
         schema: { $ref: '#/components/schemas/Failure' },

@@ -45,8 +45,11 @@ export const bodyOf = (message: string) => ({ error: message });
 export const httpErrorOf = (refusal: AppError) =>
   httpErrors.createError(refusal.status, refusal.message, { headers: headersOf(refusal), expose: true });
 
-/** RFC 9110: a 401 names its scheme (11.6.1), a 429 and a 503 when to come back (10.2.3). */
-function headersOf(refusal: AppError): Record<string, string> {
-  if (refusal.status === 401) return { 'www-authenticate': 'Bearer' };
-  return refusal.retryAfterS === null ? {} : { 'retry-after': String(refusal.retryAfterS) };
+/** The code for programs, and RFC 9110: a 401 names its scheme (11.6.1), a 429 and a 503 when to come back (10.2.3). */
+function headersOf({ code, status, retryAfterS }: AppError): Record<string, string> {
+  return {
+    'error-code': code,
+    ...(status === 401 && { 'www-authenticate': 'Bearer' }),
+    ...(retryAfterS !== null && { 'retry-after': String(retryAfterS) }),
+  };
 }

@@ -1,5 +1,5 @@
 // Completes the OpenAPI document that the schemas of the routes give with the callers and errors of each operation.
-import type { RefusalCode } from '../errors.js';
+import { type RefusalCode, refusalCodes } from '../errors.js';
 import type { BadRequests } from './bad-requests.js';
 import { refer } from './failure-responses.js';
 import type { Document, Parameter, Schema } from './openapi-document.js';
@@ -111,6 +111,11 @@ const FAILURE: Schema = {
 };
 
 const HEADERS = {
+  'Error-Code': {
+    description: 'The name of the error, for programs. It stays when the text changes.',
+    required: true,
+    schema: { type: 'string', enum: refusalCodes },
+  },
   'Retry-After': {
     description: 'Seconds to wait before the next try.',
     required: true,

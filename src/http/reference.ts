@@ -4,24 +4,25 @@ import { advice, badRequestAdvice, textOf } from './advice.js';
 import type { Document, Operation, Parameter, Reference, Response, Schema } from './openapi-document.js';
 import type { Access } from './router.js';
 
-/** The table of all errors: status, text, meaning and whether to try again. */
+/** The table of all errors: status, code, text, meaning and whether to try again. */
 export function errorTable(): string {
   const causes = Object.values(badRequestAdvice).map((cause) => {
     const text = 'text' in cause ? `\`${cause.text}\`` : `such as \`${cause.sample}\``;
-    return ['400', text, cause.means, advice.bad_request.retry];
+    return ['400', '`bad_request`', text, cause.means, advice.bad_request.retry];
   });
   const rows = refusalCodes.flatMap((code) => {
     const { status, text } = textOf(code);
     const { means, retry, sample } = advice[code];
     const row = [
       String(status),
+      `\`${code}\``,
       sample === undefined ? `\`${text}\`` : `such as \`${sample}\``,
       means,
       retry,
     ];
     return code === 'bad_request' ? [row, ...causes] : [row];
   });
-  return table(['status', 'text', 'meaning', 'may I retry'], rows);
+  return table(['status', 'code', 'text', 'meaning', 'may I retry'], rows);
 }
 
 interface Described extends Operation {

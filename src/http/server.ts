@@ -238,7 +238,7 @@ const NOTHING_TO_LOAD = {
 };
 
 /** Headers a web page may read. */
-const EXPOSED = ['Retry-After'];
+const EXPOSED = ['Error-Code', 'Retry-After'];
 
 /** Tokens and positions. */
 const NOT_STORED = { 'cache-control': 'no-store' };

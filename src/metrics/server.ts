@@ -71,7 +71,7 @@ const CONNECTIONS_MAX = 100;
 function refuse(response: ServerResponse, code: RefusalCode): void {
   const { status, message } = new AppError(code);
   response
-    .writeHead(status, { 'content-type': 'application/json; charset=utf-8' })
+    .writeHead(status, { 'content-type': 'application/json; charset=utf-8', 'error-code': code })
     .end(JSON.stringify({ error: message }));
 }
 

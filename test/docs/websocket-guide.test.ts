@@ -223,8 +223,11 @@ t.test('radio.mjs shows where the members of a talkgroup are', beside(), async (
   await watches.says(/^watch-phone of watch-ann is at 52\.52 13\.405$/m);
 });
 
-/** A relay whose nodes decide no floor for the first `denials` requests. The times and flags of the frames that came. */
-async function undecided(t: Test, denials: number) {
+/**
+ * A relay whose nodes decide no floor for the first `denials` requests. At the one with the number `leftAt` the talkgroup is
+ * left. Returns the times and flags of the frames that came.
+ */
+async function undecided(t: Test, denials: number, leftAt = Number.POSITIVE_INFINITY) {
   const talkgroup = { ...{ talkgroup_id: 'undecided', number: 7, name: 'undecided' }, event: 0 };
   const frames: { readonly atMs: number; readonly isFirst: boolean }[] = [];
   let asked = 0;
@@ -241,7 +244,9 @@ async function undecided(t: Test, denials: number) {
       const isFirst = (flags & 0x08) !== 0;
       frames.push({ atMs: performance.now(), isFirst });
       const burst = { talkgroup_id: 'undecided', session: 5, burst: 1, username: 'ann' };
-      if (isFirst && ++asked <= denials)
+      if (isFirst && ++asked === leftAt)
+        return say({ type: 'TALKGROUP_LEFT', talkgroup_id: 'undecided', code: 'left' });
+      if (isFirst && asked <= denials)
         return say({ type: 'FLOOR_DENIED', talkgroup_id: 'undecided', code: 'retry_later', retry_ms: 200 });
       if (isFirst) say({ ...burst, type: 'TALK_STARTED', event: 1 });
       if ((flags & 0x04) !== 0) say({ ...burst, type: 'TALK_ENDED', event: 2, code: 'released' });
@@ -263,6 +268,15 @@ for (const program of programs.slice(1))
       const waitedMs = atMs - (firsts[at]?.atMs ?? 0);
       t.ok(waitedMs >= 200, `asks again after ${Math.round(waitedMs)} ms`);
     }
+  });
+
+for (const program of programs.slice(1))
+  t.test(`${program.at(-1)} stops when its talkgroup is left while it asks`, beside(), async (t) => {
+    const { url, frames } = await undecided(t, Number.POSITIVE_INFINITY, 2);
+    const talk = start(t, [...program, 'talk', url, 'token', 'undecided', 'bench/speech.ogg']);
+    t.equal(await talk.exit(), 1, talk.output());
+    t.match(talk.output(), /: not_member$/m);
+    t.equal(frames.filter(({ isFirst }) => isFirst).length, 2);
   });
 
 for (const program of programs.slice(1))

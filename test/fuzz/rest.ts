@@ -1,5 +1,7 @@
 // The REST side of a run: sends what was generated and judges every answer by what the document promises.
 import fc from 'fast-check';
+import { refusalCodes } from '../../src/errors.js';
+import { textOf } from '../../src/http/advice.js';
 import type { Named, Route } from './api.js';
 import { ANSWER_MS_MAX, type Answer, createHttpWire, type HttpWire, sendBytes } from './http-wire.js';
 import { type Failure, type LanesOptions, replayLane, runLanes } from './lanes.js';
@@ -159,6 +161,9 @@ function faultOfRefusal(answer: Answer): string | null {
   if (!STATUSES.has(answer.status)) return 'no such answer is documented';
   if (LATER.has(answer.status) && !/^[1-9]\d*$/.test(answer.headers['retry-after'] ?? ''))
     return 'it does not say when to come back';
+  const code = refusalCodes.find((one) => one === answer.headers['error-code']);
+  if (code === undefined || textOf(code).status !== answer.status)
+    return 'its Error-Code is not of this status';
   return faultOfBody(FAILURE, answer, true);
 }
 

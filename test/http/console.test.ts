@@ -165,6 +165,30 @@ t.test('a condition that no file meets and a range are no faults of the service'
   t.notMatch(s.logged(), '"level":50');
 });
 
+t.test('an app that knows one name of the service finds the rest', async (t) => {
+  const path = '/.well-known/talkgroup-radio';
+  const s = await consoleOf(t);
+  const { status, body } = await getAt(s, path, 'radio.example:3000');
+  t.equal(status, 200);
+  t.strictSame(Object.keys(JSON.parse(body)).sort(), [
+    ...['console_url', 'protocol', 'registration', 'rest_url', 'version', 'ws_url'],
+  ]);
+  t.match(JSON.parse(body), {
+    rest_url: 'http://radio.example:3000',
+    ws_url: 'ws://radio.example:3001',
+    console_url: 'http://radio.example:3000/console/',
+    registration: 'open',
+    protocol: 1,
+  });
+  for (const host of ['radio.example/console', 'a b', ''])
+    t.match(await getAt(s, path, host), { status: 400 }, host);
+  const PUBLIC_WS_URL = 'wss://radio.example/relay';
+  const closed = await consoleOf(t, { PUBLIC_WS_URL, CONSOLE: 'off', REGISTRATION: 'closed' });
+  t.match(JSON.parse((await getAt(closed, path, 'radio.example')).body), {
+    ...{ ws_url: PUBLIC_WS_URL, console_url: null, registration: 'closed' },
+  });
+});
+
 t.test('the settings are the address of the relay, the style of the map and the version', async (t) => {
   const s = await consoleOf(t);
   const config = {

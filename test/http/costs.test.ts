@@ -111,7 +111,16 @@ t.test('each route takes the statements that the table says, and each route is i
     'POST /users/:id/revoke': [admin, `/users/${bob.userId}/revoke`],
     'POST /auth/revoke': [radio, '/auth/revoke'],
     ...Object.fromEntries(
-      ['/', '/console', '/console/config.json', '/healthz', '/readyz', '/openapi.json', '/docs']
+      [
+        '/',
+        '/console',
+        '/console/config.json',
+        '/.well-known/talkgroup-radio',
+        '/healthz',
+        '/readyz',
+        '/openapi.json',
+        '/docs',
+      ]
         .concat(['/docs/json', '/docs/yaml', '/docs/static/index.html'])
         .map((path) => [`GET ${path}`, [nobody, path]]),
     ),

@@ -51,6 +51,7 @@ const contract: Record<string, 'public' | 'user' | 'admin'> = {
   'GET /console': 'public',
   'GET /console/*': 'public',
   'GET /console/config.json': 'public',
+  'GET /.well-known/talkgroup-radio': 'public',
   'GET /healthz': 'public',
   'GET /readyz': 'public',
   'GET /openapi.json': 'public',

@@ -205,7 +205,8 @@ t.test('while one has the only place in the login queue', async (t) => {
         'retry-after': byRoute.headers.get('retry-after'),
         'cache-control': byRoute.headers.get('cache-control'),
         'access-control-allow-origin': 'https://console.example',
-        'access-control-expose-headers': 'Retry-After',
+        'access-control-expose-headers': 'Error-Code,Retry-After',
+        'error-code': 'login_queue_full',
         vary: 'Origin',
       },
     });

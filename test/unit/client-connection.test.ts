@@ -20,6 +20,33 @@ t.test('the token travels encoded, and /ws is appended once', async (t) => {
   }
 });
 
+t.test('`opened` is the first WELCOME, or says why there was none', async (t) => {
+  const { radio, clock, waits, last } = setUp();
+  let welcomes = 0;
+  void radio.opened.then(() => {
+    welcomes += 1;
+  });
+  last().closes(1006);
+  clock.pass(waits.at(-1) ?? 0);
+  await turn();
+  t.equal(welcomes, 0, 'it waits over lost connections');
+  last().welcomes();
+  t.match(await radio.opened, { type: 'WELCOME' });
+  radio.close();
+  t.match(await radio.opened, { type: 'WELCOME' }, 'a later stop changes nothing');
+
+  const rejected = setUp();
+  rejected.last().closes(1008, 'invalid token');
+  await turn(); // the error that nobody has read ends no process
+  await t.rejects(rejected.radio.opened, {
+    code: 'stopped',
+    message: 'the radio has stopped: invalid token',
+  });
+  const closed = setUp();
+  closed.radio.close();
+  await t.rejects(closed.radio.opened, { code: 'stopped', message: 'the radio has stopped: 1000' });
+});
+
 t.test('the back-off doubles to 30 s and no further, and starts anew after 5 s of connection', async (t) => {
   const { clock, waits, last } = setUp();
   for (let i = 0; i < 8; i++) {

@@ -208,41 +208,47 @@ t.test('what the service answers is read with care', async (t) => {
   }
 });
 
-t.test('a request has the token, and its rejection the status, the text and Retry-After', async (t) => {
-  const calls: unknown[] = [];
-  const rest = createRest({
-    ...{ url: 'https://radio.example/', token: 'x' },
-    async fetch(address, { method, headers, body }) {
-      calls.push([address, method, headers.authorization, body]);
-      if (method === 'POST') {
-        const answer = { holder_id: idOf('holder'), fingerprint: '1 2', accepted: true };
-        return { ok: true, status: 201, headers: new Headers(), json: async () => answer };
-      }
-      const headersOf = new Headers({ 'retry-after': '3' });
-      return { ok: false, status: 429, headers: headersOf, json: async () => ({ error: 'slow down' }) };
-    },
-  });
-  const { publicKey } = await newHolder();
-  const registered = await registerHolder(rest, { publicKey, password: 'p', name: 'phone' });
-  t.same(registered, { holderId: idOf('holder'), fingerprint: '1 2', accepted: true });
-  await t.rejects(rest.get('/keys/epochs?x=1'), {
-    status: 429,
-    message: 'slow down',
-    retryAfterS: 3,
-  });
-  const body = JSON.stringify({ password: 'p', public_key: toBase64url(publicKey), name: 'phone' });
-  t.same(calls, [
-    ['https://radio.example/keys/holders', 'POST', 'Bearer x', body],
-    ['https://radio.example/keys/epochs?x=1', 'GET', 'Bearer x', undefined],
-  ]);
-});
+t.test(
+  'a request has the token, and its rejection the status, the text, Retry-After and the code',
+  async (t) => {
+    const calls: unknown[] = [];
+    const rest = createRest({
+      ...{ url: 'https://radio.example/', token: 'x' },
+      async fetch(address, { method, headers, body }) {
+        calls.push([address, method, headers.authorization, body]);
+        if (method === 'POST') {
+          const answer = { holder_id: idOf('holder'), fingerprint: '1 2', accepted: true };
+          return { ok: true, status: 201, headers: new Headers(), json: async () => answer };
+        }
+        const headersOf = new Headers({ 'retry-after': '3', 'error-code': 'too_many_keys' });
+        return { ok: false, status: 429, headers: headersOf, json: async () => ({ error: 'slow down' }) };
+      },
+    });
+    const { publicKey } = await newHolder();
+    const registered = await registerHolder(rest, { publicKey, password: 'p', name: 'phone' });
+    t.same(registered, { holderId: idOf('holder'), fingerprint: '1 2', accepted: true });
+    await t.rejects(rest.get('/keys/epochs?x=1'), {
+      status: 429,
+      message: 'slow down',
+      retryAfterS: 3,
+      code: 'too_many_keys',
+    });
+    const body = JSON.stringify({ password: 'p', public_key: toBase64url(publicKey), name: 'phone' });
+    t.same(calls, [
+      ['https://radio.example/keys/holders', 'POST', 'Bearer x', body],
+      ['https://radio.example/keys/epochs?x=1', 'GET', 'Bearer x', undefined],
+    ]);
+  },
+);
 
 t.test('an answer that does not come, or is the page of a proxy, is no answer', async (t) => {
   const page = { ok: true, status: 200, headers: new Headers(), json: async () => JSON.parse('<html>') };
   const failures: RestError[] = [];
   for (const fetch of [async () => page, () => Promise.reject(new TypeError('no route'))]) {
     const rest = createRest({ token: 'x', fetch, onRejected: (error) => failures.push(error) });
-    await t.rejects(rest.get('/x'), { status: 0, message: 'no answer from the service', retryAfterS: null });
+    await t.rejects(rest.get('/x'), {
+      ...{ status: 0, message: 'no answer from the service', retryAfterS: null, code: null },
+    });
   }
   t.equal(failures.length, 2);
   t.match(failures[1]?.cause, { message: 'no route' });

@@ -118,13 +118,18 @@ t.test(
       ],
       [new RestError(403, 'admin role required', null), texts.forbidden],
       [
-        new RestError(403, 'registration is closed', null),
+        new RestError(403, 'registration is closed', null, 'registration_closed'),
         'The service rejected it: registration is closed.',
       ],
       [new RestError(404, 'talkgroup not found', null), texts.missing],
       [new RestError(500, 'internal error', null), 'The service answered 500: internal error.'],
       [
-        new RestError(503, 'the database did not answer in time: the outcome is unknown', 1),
+        new RestError(
+          503,
+          'the database did not answer in time: the outcome is unknown',
+          1,
+          'outcome_unknown',
+        ),
         texts.unknownOutcome,
       ],
       [new RestError(0, 'no answer from the service', null), texts.noAnswer],
@@ -259,7 +264,12 @@ t.test('a failed page leaves the rows, says why, and is read again on request', 
 });
 
 t.test('a change that is stored without the confirmation of the relay is shown as done', async (t) => {
-  const unconfirmed = new RestError(503, 'the change is stored, but the relay has not confirmed it', 1);
+  const unconfirmed = new RestError(
+    503,
+    'the change is stored, but the relay has not confirmed it',
+    1,
+    'relay_unconfirmed',
+  );
   const rest = restOf((method) => {
     if (method === 'GET') return { talkgroups: [talkgroup('t1', 'Fire 1')], next: null };
     throw unconfirmed;
@@ -351,6 +361,7 @@ t.test(
           409,
           'the master secret must be encrypted before encryption can be required',
           null,
+          'no_secrets_key',
         );
       if (method === 'GET') return { talkgroups: [talkgroup(id, 'Fire', 'required')], next: null };
       return { talkgroup: { id, name: 'Fire' } };
@@ -376,7 +387,7 @@ t.test(
     let error: string | null = null;
     const rest = restOf((method) => {
       if (method === 'GET') return { talkgroups: [talkgroup('t1')], next: null };
-      if (error !== null) throw new RestError(409, error, null);
+      if (error !== null) throw new RestError(409, 'first do something else', null, error);
       return { talkgroup: { id: 't1' } };
     });
     const talkgroups = createTalkgroups(rest);
@@ -385,11 +396,11 @@ t.test(
     const wanted = { encryption: 'required', mayEmergencyBeClear: true } as const;
     t.equal(await talkgroups.protect(row, wanted), true);
     t.match(row.item.value, { encryption: 'required', clear_emergency: true });
-    for (const [text, words] of [
-      ['the master secret must be encrypted before encryption can be required', texts.noSecretsKey],
-      ['not every node of the service can enforce encryption', texts.notEnforced],
+    for (const [code, words] of [
+      ['no_secrets_key', texts.noSecretsKey],
+      ['not_enforced', texts.notEnforced],
     ] as const) {
-      error = text;
+      error = code;
       t.equal(await talkgroups.protect(row, wanted), false);
       t.equal(row.action.outcome.value?.text, words);
     }

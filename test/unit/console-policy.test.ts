@@ -1,6 +1,7 @@
-// The headers of the web console: what its policy names, and what it is not made of.
+// The headers of the web console: what its policy names, and what it is not made of. The addresses that clients are told.
 import t from 'tap';
-import { cachingOf, contentSecurityPolicy, relayAddress } from '../../src/http/console/policy.js';
+import { cachingOf, contentSecurityPolicy } from '../../src/http/console/policy.js';
+import { relayAddress, restAddress } from '../../src/http/discovery/addresses.js';
 
 t.test('the policy is exactly this, with the address of the relay and the origins of the map', async (t) => {
   t.equal(
@@ -32,6 +33,7 @@ t.test('the relay is at the name of the Host header and its own port', async (t)
   ];
   for (const [host, address] of cases) t.equal(relayAddress({ ...parts, host }), address, host);
   t.equal(relayAddress({ ...parts, host: 'radio.example', secure: true }), 'wss://radio.example:3001');
+  t.equal(restAddress({ host: 'radio.example:8443', secure: true }), 'https://radio.example:8443');
 });
 
 t.test('a Host header that is more than a name or an address with a port gives no address', async (t) => {
@@ -65,7 +67,10 @@ t.test('a Host header that is more than a name or an address with a port gives n
     'x'.repeat(254),
     undefined,
   ];
-  for (const host of hosts) t.equal(relayAddress({ ...parts, host }), null, String(host));
+  for (const host of hosts) {
+    t.equal(relayAddress({ ...parts, host }), null, String(host));
+    t.equal(restAddress({ host, secure: true }), null, String(host));
+  }
 });
 
 t.test('PUBLIC_WS_URL is the address, whatever the Host header says', async (t) => {

@@ -102,6 +102,7 @@ t.test('an answer is written in one piece, closes the connection and is counted 
   t.strictSame(written, [
     '405 Method Not Allowed',
     'Content-Type: application/json; charset=utf-8',
+    'Error-Code: method_not_allowed',
     'Allow: GET',
     '{"error":"method not allowed"}: true',
   ]);

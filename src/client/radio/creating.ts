@@ -6,7 +6,7 @@ import { systemClock } from '../clock.js';
 import { relayAddress } from '../connection/address.js';
 import type { Close } from '../connection/backoff.js';
 import { createConnection, type RadioSocket } from '../connection/connection.js';
-import { createRequests } from '../connection/requests.js';
+import { createRequests, RadioError } from '../connection/requests.js';
 import { createEmergencies } from '../emergencies/emergencies.js';
 import { createRaising } from '../emergencies/raising.js';
 import { createEncryption } from '../encryption/encryption.js';
@@ -62,6 +62,11 @@ export function createRadio(options: RadioOptions): Radio {
     },
     encryption,
   );
+  let settle: { resolve(welcome: Welcome): void; reject(error: RadioError): void } | undefined;
+  const firstOpened = new Promise<Welcome>((resolve, reject) => {
+    settle = { resolve, reject };
+  });
+  firstOpened.catch(() => {}); // Node would end an app that does not wait for it
   let session: number | null = null;
   let userId = '';
   let reach: Reach = 'whole';
@@ -109,6 +114,7 @@ export function createRadio(options: RadioOptions): Radio {
     get state() {
       return connection.state;
     },
+    opened: firstOpened,
     get session() {
       return session;
     },
@@ -171,6 +177,7 @@ export function createRadio(options: RadioOptions): Radio {
     talks.connected(welcome);
     watching.connected();
     events.emit('open', welcome);
+    settle?.resolve(welcome);
     reaches(welcome.reach ?? 'whole');
   }
 
@@ -213,6 +220,7 @@ export function createRadio(options: RadioOptions): Radio {
     hearing.stop();
     encryption.close();
     events.emit('stopped', close);
+    settle?.reject(new RadioError('stopped', `the radio has stopped: ${close.reason || close.code}`));
   }
 }
 

@@ -76,6 +76,8 @@ export type RadioEvents = {
 
 export type Radio = Listenable<RadioEvents> & {
   readonly state: ConnectionState;
+  /** Resolves when the radio is connected for the first time. Rejects with RadioError `stopped` when it stops before. */
+  readonly opened: Promise<Welcome>;
   /** The radio's session number on the relay, null while it is not connected. */
   readonly session: number | null;
   /** Of its node. `whole` before the first connection, and when the operator has not connected the nodes. */

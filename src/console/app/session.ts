@@ -41,8 +41,8 @@ export async function logIn(username: string, password: string): Promise<void> {
   open(jwt);
 }
 
-/** The error of a call that has a password in its body. The token is valid. */
-const WRONG_PASSWORD = 'invalid credentials';
+/** Of a call that has a password in its body. The token is valid. */
+const WRONG_PASSWORD = 'invalid_credentials';
 
 let revoking = false;
 
@@ -74,8 +74,8 @@ function open(token: string): void {
     sessionStorage.removeItem(TOKEN);
     return;
   }
-  const onRejected = ({ status, message }: RestError) => {
-    if (status === 401 && message !== WRONG_PASSWORD) logOut('invalid token');
+  const onRejected = ({ status, code }: RestError) => {
+    if (status === 401 && code !== WRONG_PASSWORD) logOut('invalid token');
   };
   const rest = createRest({ token, onRejected });
   account.value = { ...claims, token, rest };

@@ -75,7 +75,7 @@ export function createLogin(
 
 function failureText(error: unknown): string {
   if (!(error instanceof RestError)) throw error;
-  if (error.message === 'device disabled') return words.disabled;
+  if (error.code === 'device_disabled') return words.disabled;
   if (error.status === 401) return words.wrong;
   if (error.retryAfterS !== null) return words.tooMany(error.retryAfterS);
   return words.failed(error.message);

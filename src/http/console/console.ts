@@ -7,11 +7,12 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../../errors.js';
 import { readVersion } from '../../version.js';
+import { relayAddress } from '../discovery/addresses.js';
 import { sendFromMemory } from '../files.js';
 import { answers } from '../schemas.js';
 import type { ConsoleSettings } from '../settings.js';
 import { mapFileRoutes } from './map-file.js';
-import { cachingOf, contentSecurityPolicy, PERMISSIONS, relayAddress } from './policy.js';
+import { cachingOf, contentSecurityPolicy, PERMISSIONS } from './policy.js';
 import { ConsoleConfig } from './schemas.js';
 
 export interface ConsoleOptions {

@@ -32,32 +32,6 @@ export function contentSecurityPolicy({ relay, mapOrigins }: PolicyParts): strin
 /** The Permissions-Policy of the console. */
 export const PERMISSIONS = 'microphone=(self), geolocation=(self), camera=()';
 
-export interface RelayParts {
-  /** PUBLIC_WS_URL. */
-  readonly publicUrl: string | undefined;
-  /** The Host header of the request. */
-  readonly host: string | undefined;
-  /** Port of the relay. */
-  readonly port: number;
-  /** The page came over TLS. */
-  readonly secure: boolean;
-}
-
-/** A name or an address, and perhaps a port. A client can send any text as Host. */
-const PLAIN_HOST = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(?::\d{1,5})?$/i;
-
-/**
- * Where the browser of this request reaches the relay. null: its Host header is more than a name or an address with a
- * port, so it would add to the policy.
- * LIMIT: no policy can name an IPv6 address, so a browser at `http://[::1]:3000` opens no socket to another port.
- */
-export function relayAddress({ publicUrl, host = '', port, secure }: RelayParts): string | null {
-  if (publicUrl !== undefined) return publicUrl;
-  const [, name] = PLAIN_HOST.exec(host) ?? [];
-  const address = `${secure ? 'wss' : 'ws'}://${name}:${port}`;
-  return name !== undefined && URL.canParse(address) ? address : null;
-}
-
 /** esbuild's hash in the name of a file, such as `app-4XKD2QHA.js`. */
 const HASHED = /-[A-Z0-9]{8}\.\w+$/;
 

@@ -37,21 +37,31 @@ export interface Upgrade extends Handshake {
 export interface HttpAnswer {
   readonly kind: 'answer';
   readonly status: string;
+  /** For programs. Where src/errors.ts has a name for it, that one. */
+  readonly code: string;
   readonly error: string;
   readonly header?: readonly [name: string, value: string];
 }
 
-const answer = (status: string, error: string, header?: HttpAnswer['header']): HttpAnswer =>
-  header === undefined ? { kind: 'answer', status, error } : { kind: 'answer', status, error, header };
+const answer = (status: string, code: string, error: string, header?: HttpAnswer['header']): HttpAnswer => ({
+  ...{ kind: 'answer', status, code, error },
+  ...(header !== undefined && { header }),
+});
 
 export const httpAnswers = {
-  badKey: answer('400 Bad Request', 'Sec-WebSocket-Key is not valid'),
-  badOrigin: answer('403 Forbidden', 'origin not allowed'),
-  noPath: answer('404 Not Found', 'no such path'),
-  noMethod: answer('405 Method Not Allowed', 'method not allowed', ['Allow', 'GET']),
-  noUpgrade: answer('426 Upgrade Required', 'WebSocket handshake required', ['Upgrade', 'websocket']),
-  badVersion: answer('426 Upgrade Required', 'WebSocket version must be 13', ['Sec-WebSocket-Version', '13']),
-  failed: answer('500 Internal Server Error', 'internal error'),
+  badKey: answer('400 Bad Request', 'invalid_websocket_key', 'Sec-WebSocket-Key is not valid'),
+  badOrigin: answer('403 Forbidden', 'origin_not_allowed', 'origin not allowed'),
+  noPath: answer('404 Not Found', 'unknown_path', 'no such path'),
+  noMethod: answer('405 Method Not Allowed', 'method_not_allowed', 'method not allowed', ['Allow', 'GET']),
+  noUpgrade: answer('426 Upgrade Required', 'upgrade_required', 'WebSocket handshake required', [
+    'Upgrade',
+    'websocket',
+  ]),
+  badVersion: answer('426 Upgrade Required', 'wrong_websocket_version', 'WebSocket version must be 13', [
+    'Sec-WebSocket-Version',
+    '13',
+  ]),
+  failed: answer('500 Internal Server Error', 'internal', 'internal error'),
 } as const;
 
 /** Reads a request that the engine takes for an upgrade. `origins` are those that may open sockets. */
@@ -81,11 +91,12 @@ export const answerToGet = (request: UpgradeRequest): HttpAnswer =>
 export function writeAnswer(
   response: PlainResponse,
   counts: Counts,
-  { status, error, header }: HttpAnswer,
+  { status, code, error, header }: HttpAnswer,
 ): void {
   countNotUpgraded(counts, Number.parseInt(status, 10));
   response.cork(() => {
     response.writeStatus(status).writeHeader('Content-Type', 'application/json; charset=utf-8');
+    response.writeHeader('Error-Code', code);
     if (header !== undefined) response.writeHeader(header[0], header[1]);
     response.end(JSON.stringify({ error }), true);
   });

@@ -122,10 +122,7 @@ export async function radioWith(
   radio.on('unopened', ({ reason }) => unopened.push(reason));
   radio.on('lock', ({ kind, isUnexpected }) => locks.push(isUnexpected ? `${kind}, unexpected` : kind));
   radio.on('talk_ended', (end) => ends.push(end));
-  await new Promise<void>((resolve, reject) => {
-    radio.on('open', () => resolve());
-    radio.on('stopped', ({ reason }) => reject(new Error(`closed: ${reason}`)));
-  });
+  await radio.opened;
   return {
     ...{ radio, heard, talkers, unopened, locks, ends },
     /** The payloads that it heard as hexadecimal digits, but no empty ones. */

@@ -13,9 +13,7 @@ export async function radioOf(
 ): Promise<Radio> {
   const radio = createRadio({ url: s.ws, token });
   t.teardown(() => radio.close());
-  await new Promise<void>((resolve) => {
-    radio.on('open', () => resolve());
-  });
+  await radio.opened;
   return radio;
 }
 
