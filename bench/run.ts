@@ -1,10 +1,12 @@
-// `make bench`: runs scenarios, prints them and keeps each in bench/results. `run.js [SCENARIO]`, or SCENARIO=... and QUICK=1, for `builds` AGAINST=FOLDER.
+// `make bench`: runs scenarios, prints them and keeps each in a folder of results. `run.js [SCENARIO]`, or SCENARIO=... and QUICK=1,
+// for `builds` AGAINST=FOLDER. REFERENCE=1 keeps it as a reference.
 import { execFileSync } from 'node:child_process';
 import { mkdir, writeFile } from 'node:fs/promises';
+import { doubtsOf, linesOfDoubts, withDoubts } from './figures/doubts.js';
 import { linesOfFaults, linesOfGoals } from './figures/judge.js';
 import { choosePins, describeMachine, type Pins } from './machine/processes.js';
 import { showProgress } from './progress.js';
-import { writePage } from './report/page.js';
+import { RESULTS, writePage } from './report/page.js';
 import { createBench, type Scenario } from './scenario.js';
 import { builds } from './scenarios/builds.js';
 import { bundles } from './scenarios/bundles.js';
@@ -77,13 +79,14 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   soak: { play: soak, takesS: 1_820, isLong: true },
 };
 const QUICK_S = 15;
-const RESULTS = 'bench/results';
-/** Not kept in the repository: a quick run must not pass for a result. */
+/** Not kept in the repository, and not over the reference, which other machines and days would otherwise replace. */
+const OWN_RESULTS = `${RESULTS}/own`;
+/** Not kept either: a quick run must not pass for a result. */
 const QUICK_RESULTS = `${RESULTS}/quick`;
 
 process.exitCode = await main();
 
-/** 0: measured, whatever the figures say; 1: something could not be. */
+/** 0: measured, whatever the figures say; 1: something could not be, or is not the reference that was wanted. */
 async function main(): Promise<number> {
   const isQuick = process.env.QUICK === '1';
   const named = process.argv[2] ?? process.env.SCENARIO ?? '';
@@ -114,6 +117,11 @@ async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Prom
     );
     return false;
   }
+  const isReference = process.env.REFERENCE === '1';
+  if (isReference && (isQuick || readCommit()?.srcChanged !== false)) {
+    console.error('a reference is a full run of committed sources: commit src first, and leave out QUICK');
+    return false;
+  }
   const takesS = isQuick && scenario.isLong !== true ? QUICK_S : scenario.takesS;
   const signal = AbortSignal.any([interrupt, timeLimit(takesS)]);
   const cores = choosePins(process.env);
@@ -128,8 +136,12 @@ async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Prom
       createBench({ cores, isQuick, against, signal, progress: tell, note }),
     );
     progress.end();
-    const { lines, limits, details, ...said } = played;
-    const files = await keep(name, isQuick, {
+    const { lines, limits, details, noise = [], ...said } = played;
+    const doubts = doubtsOf(noise);
+    const goals = withDoubts(said.goals, doubts);
+    const isKept = !isReference || said.faults.length + doubts.length === 0;
+    const folder = isQuick ? QUICK_RESULTS : isReference && isKept ? RESULTS : OWN_RESULTS;
+    const files = await keep(name, folder, {
       scenario: name,
       startedAt,
       commit: readCommit(),
@@ -138,19 +150,22 @@ async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Prom
       cores,
       isQuick,
       ...said,
+      ...{ goals, doubts, noise },
       ...details,
     });
     const all = [
       ...linesOfFaults(said.faults),
-      ...linesOfGoals(said.goals),
+      ...linesOfDoubts(doubts),
+      ...linesOfGoals(goals),
       '',
       ...lines,
       `limits raised: none${limits === undefined ? '' : `; ${limits}`}`,
       lineOfCores(cores),
       `${tookS()} s; written to ${files}`,
+      ...(isKept ? [] : ['NOT the reference: a run with faults or doubts is none']),
     ];
     console.log(`\n${all.join('\n')}\n`);
-    return true;
+    return isKept;
   } catch (error) {
     progress.end();
     console.error(
@@ -183,8 +198,7 @@ function lineOfCores({ server, generator }: Pins): string {
   return `cores: server ${server ?? 'not pinned'}, generator ${generator ?? 'not pinned'}`;
 }
 
-async function keep(name: string, isQuick: boolean, result: object): Promise<string> {
-  const folder = isQuick ? QUICK_RESULTS : RESULTS;
+async function keep(name: string, folder: string, result: object): Promise<string> {
   await mkdir(folder, { recursive: true });
   const file = `${folder}/${name}.json`;
   await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);

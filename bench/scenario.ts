@@ -1,4 +1,5 @@
 // States what a scenario is given and what it hands back.
+import type { Noise } from './figures/doubts.js';
 import type { Goal, Plot } from './figures/result.js';
 import { generate, type Player, withPlayer } from './generator/player.js';
 import type { Pins } from './machine/processes.js';
@@ -59,6 +60,8 @@ export interface Report {
   readonly limits?: string;
   /** What makes the run say nothing; with one of them no goal is met. */
   readonly faults: readonly string[];
+  /** What was around each of its runs, from which doubts follow. Left out: the scenario does not see it. */
+  readonly noise?: readonly Noise[];
   readonly goals: readonly Goal[];
   readonly plots: readonly Plot[];
   /** For the file: load, settings, turns, histograms; plain data. */

@@ -1,4 +1,5 @@
 // Turns phases with and without a disturbance into ratios of pairs, and judges the effect on the other radios.
+import { noiseOf } from '../figures/doubts.js';
 import { columns, mib, ms, type Quartiles, quartiles } from '../figures/figures.js';
 import { faultsOfDelivery, faultsOfGenerator, judge } from '../figures/judge.js';
 import { percentilesOf } from '../figures/plots.js';
@@ -62,6 +63,7 @@ export function playPhases(bench: Bench, options: PhasesOptions): Promise<Report
     return {
       lines: linesOf(runs, options),
       faults,
+      noise: runs.map((run) => noiseOf(run, 'frames', run.without.p99Ms, run.name)),
       goals,
       plots: plotsOf(runs),
       details: { load, settings, runs },

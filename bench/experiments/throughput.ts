@@ -1,4 +1,5 @@
 // Measures the throughput of the REST API: raises the rate until answers are late.
+import { noiseOf } from '../figures/doubts.js';
 import { columns, ms, percent } from '../figures/figures.js';
 import { watched } from '../figures/goals.js';
 import { faultsOfGenerator } from '../figures/judge.js';
@@ -142,6 +143,7 @@ function reportOf({ name, load, mix, plan, rungs, loops }: Measured): Report {
       ...linesOfRungs(rungs),
     ],
     faults,
+    noise: rungs.slice(-1).map(({ played }) => noiseOf(played.surroundings, 'requests', P99_MS_MAX)),
     goals,
     plots: [curveOf(name, rungs), ...(loops === null ? [] : [plotOfLoops(name, loops)])],
     details: { settings: SETTINGS, load: settings, rungs, loops },

@@ -1,6 +1,7 @@
 // The same audio given live and held (docs/protocol.md, section 2), in turns on one relay: what a delivery costs, and
 // how late it is.
 
+import { noiseOf } from '../figures/doubts.js';
 import { columns, ms, pairedRatios, quartiles, us } from '../figures/figures.js';
 import { atMost, watched, watchedMedian } from '../figures/goals.js';
 import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
@@ -103,6 +104,7 @@ function reportOf(plan: Plan, played: WaysPlayed): Report {
   return {
     lines: [...linesOfSides(sides), '', ...linesOfConditions(played, 'frames')],
     faults,
+    noise: [noiseOf(played, 'frames', sides[0]?.sum.latency.p99Ms ?? null)],
     goals,
     plots: plotsOf(title, sides),
     details: {

@@ -14,7 +14,7 @@ export interface Goal {
   /** At most one of the two; with neither the figure is only watched. */
   readonly atMost?: number;
   readonly atLeast?: number;
-  /** null: only watched, or the run had faults and cannot tell. */
+  /** null: only watched, or the run had faults or doubts and cannot tell. */
   readonly isMet: boolean | null;
 }
 

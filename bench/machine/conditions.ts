@@ -1,4 +1,5 @@
 // Measures the CPU use of server, generator and everything else during a run.
+import { OTHERS_SHARE_MAX } from '../figures/doubts.js';
 import { columns, ms, percent } from '../figures/figures.js';
 import type { Latency } from '../figures/histogram.js';
 import { nowMs } from './clock.js';
@@ -61,9 +62,6 @@ export interface Conditions extends Shares {
   /** How late what is timed left the generator; counted into its latency. */
   readonly late: Latency;
 }
-
-/** Beyond this share of a core for anything else, the result says that the machine was not quiet. */
-const OTHERS_SHARE_MAX = 0.1;
 
 /** For the terminal; `what` left the generator. */
 export function linesOfConditions(conditions: Conditions, what: string): string[] {

@@ -1,16 +1,17 @@
 // `make bench-compare A=... B=...`: what changed between two results or folders of results, and what of it is no noise.
 import { fileURLToPath } from 'node:url';
+import { isTimed } from '../figures/doubts.js';
 import { columns } from '../figures/figures.js';
 import type { Goal } from '../figures/result.js';
 import { figure, withUnit } from '../figures/wording.js';
-import { conditionsOf } from './facts.js';
+import { conditionsOf, factsOf } from './facts.js';
 import { type Result, type Results, readResults, type Verdict, verdictOf } from './results.js';
 
 export interface Change {
   readonly name: string;
   readonly a: Goal;
   readonly b: Goal;
-  /** From A to B, of A; null where A is zero or one was not measured. */
+  /** From A to B, of A; null where A is zero, one was not measured, or the two do not compare. */
   readonly percent: number | null;
   readonly judgement: Judgement;
   /** By quartiles, or by CHANGE_MIN where one of the two has none. */
@@ -18,8 +19,11 @@ export interface Change {
   readonly verdicts: readonly [Verdict, Verdict];
 }
 
-/** `untold`: one of the runs says nothing. `changed`: nobody said which way is better. */
-export type Judgement = 'better' | 'worse' | 'changed' | 'within the noise' | 'untold';
+/**
+ * `untold`: one of the runs says nothing. `changed`: nobody said which way is better. `not comparable`: a time or a rate of two
+ * machines, or of a doubtful run.
+ */
+export type Judgement = 'better' | 'worse' | 'changed' | 'within the noise' | 'untold' | 'not comparable';
 
 /** A figure without quartiles counts as changed from this on: of one run, less is seldom repeated. */
 const CHANGE_MIN = 0.1;
@@ -28,9 +32,17 @@ const CHANGE_MIN = 0.1;
 export function changesBetween(a: Result, b: Result): readonly Change[] {
   return a.goals.flatMap((before) => {
     const after = b.goals.find(({ name }) => name === before.name);
-    return after === undefined ? [] : [changeOf(before, after, [verdictOf(before, a), verdictOf(after, b)])];
+    if (after === undefined) return [];
+    const change = changeOf(before, after, [verdictOf(before, a), verdictOf(after, b)]);
+    return isTimed(before) && doTimesDiffer(a, b)
+      ? [{ ...change, percent: null, judgement: 'not comparable' as const }]
+      : [change];
   });
 }
+
+/** Whatever changed in between, their times and rates would differ. */
+const doTimesDiffer = (a: Result, b: Result): boolean =>
+  a.doubts.length + b.doubts.length > 0 || factsOf(a).get('machine') !== factsOf(b).get('machine');
 
 function changeOf(a: Goal, b: Goal, verdicts: readonly [Verdict, Verdict]): Change {
   const share = (b.value - a.value) / Math.abs(a.value);
@@ -107,6 +119,7 @@ function linesOfConditions(a: Result, b: Result): string[] {
   ] as const;
   return [
     ...runs.flatMap(([side, { faults }]) => faults.map((fault) => `  ${side} is INVALID: ${fault}`)),
+    ...runs.flatMap(([side, { doubts }]) => doubts.map((doubt) => `  ${side} is DOUBTFUL: ${doubt}`)),
     ...runs.flatMap(([side, { isQuick }]) =>
       isQuick ? [`  ${side} is a quick look, with a small load`] : [],
     ),
@@ -126,20 +139,20 @@ function cellsOf({ a, b, percent }: Change): string[] {
 }
 
 function endOf({ judgement, rule, verdicts: [before, after] }: Change): string {
-  const mark = rule === 'share' ? '*' : '';
+  const mark = rule === 'share' && judgement !== 'not comparable' ? '*' : '';
   return `  ${judgement}${mark}${before === after ? '' : `, ${before} -> ${after}`}`;
 }
 
-const missing = (side: string, of: Result, other: Result): string[] =>
-  of.goals
-    .filter(({ name }) => other.goals.every((goal) => goal.name !== name))
-    .map(({ name }) => `  not in ${side}: ${name}`);
+function missing(side: string, of: Result, other: Result): string[] {
+  const { length } = of.goals.filter(({ name }) => other.goals.every((goal) => goal.name !== name));
+  return length === 0 ? [] : [`  not in ${side}: ${length} ${length === 1 ? 'number' : 'numbers'}`];
+}
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const [, , a = process.env.A, b = process.env.B] = process.argv;
   console.log(
     a === undefined || b === undefined
-      ? 'two results, or two folders of results, are compared: make bench-compare A=before B=bench/results'
+      ? 'two results, or two folders of results, are compared: make bench-compare A=bench/results B=bench/results/own'
       : linesOfComparison(await readResults(a), await readResults(b)).join('\n'),
   );
 }

@@ -1,19 +1,33 @@
 // Under what a result was made, in words: machine, versions, commit, cores, settings, load.
+import { ms, percent } from '../figures/figures.js';
 import type { Result } from './results.js';
 
 /** What else a file says of its run and a reader should see; the rest of the file (turns, histograms) stays there. */
 const TOLD = ['machine', 'versions', 'commit', 'cores', 'settings', 'load'] as const;
 
 /** By name; what a file does not say is left out. */
-export function factsOf({ startedAt, rest }: Result): ReadonlyMap<string, string> {
+export function factsOf({ startedAt, noise, rest }: Result): ReadonlyMap<string, string> {
   const facts = new Map([['measured', startedAt.replace(/^(\S{10})T(\d\d:\d\d).*$/, '$1 $2 UTC')]]);
   for (const name of TOLD) {
     const fact = rest[name];
     const words = fact === undefined || fact === null ? '' : worded(name, fact);
     if (words !== '') facts.set(WORDS[name] ?? name, words);
   }
+  if (noise.length > 0) {
+    facts.set(
+      'all else',
+      each(noise, ({ othersShare }) => `${percent(othersShare)} of a core`),
+    );
+    facts.set(
+      'left late',
+      each(noise, ({ what, lateP99Ms }) => `${what} ${ms(lateP99Ms)} (p99)`),
+    );
+  }
   return facts;
 }
+
+const each = (noise: Result['noise'], said: (one: Result['noise'][number]) => string): string =>
+  noise.map((one) => (one.name === '' ? said(one) : `${one.name}: ${said(one)}`)).join('; ');
 
 /** What two runs must share to be compared, flat, by name: `load.listeners`, `machine.cpu`. */
 export function conditionsOf({ rest }: Result): ReadonlyMap<string, string> {

@@ -1,6 +1,7 @@
 // Result files as the page and the comparison read them, also those of an earlier bench and of a run that was cut.
 import { readdir, readFile, stat } from 'node:fs/promises';
 import { basename, join } from 'node:path';
+import type { Noise } from '../figures/doubts.js';
 import type { Goal, Plot } from '../figures/result.js';
 
 export interface Result {
@@ -9,6 +10,9 @@ export interface Result {
   readonly startedAt: string;
   readonly isQuick: boolean;
   readonly faults: readonly string[];
+  /** Why no time and no rate of it can be told. */
+  readonly doubts: readonly string[];
+  readonly noise: readonly Noise[];
   /** A value that could not be measured is NaN. */
   readonly goals: readonly Goal[];
   readonly plots: readonly Plot[];
@@ -61,13 +65,19 @@ async function readResult(file: string): Promise<Result | Unreadable> {
 
 function parseResult(json: unknown, file: string): Result | Unreadable {
   if (json === null || typeof json !== 'object') return { file, why: 'it holds no result' };
-  const { scenario, startedAt, isQuick, faults, goals, plots, ...rest } = json as Record<string, unknown>;
+  const { scenario, startedAt, isQuick, faults, doubts, noise, goals, plots, ...rest } = json as Record<
+    string,
+    unknown
+  >;
   if (!Array.isArray(goals)) return { file, why: 'it was written by an earlier bench, which named no goals' };
   return {
     scenario: typeof scenario === 'string' ? scenario : basename(file, '.json'),
     startedAt: typeof startedAt === 'string' ? startedAt : 'unknown',
     isQuick: isQuick === true,
     faults: Array.isArray(faults) ? faults.map(String) : [],
+    // Files of an earlier bench have neither.
+    doubts: Array.isArray(doubts) ? doubts.map(String) : [],
+    noise: Array.isArray(noise) ? (noise as Noise[]) : [],
     goals: (goals as Goal[]).map(parseGoal), // as `Report` has them, and so the plots
     plots: Array.isArray(plots) ? (plots as Plot[]) : [],
     rest,
@@ -80,7 +90,7 @@ function parseGoal({ value, low, high, ...goal }: Goal): Goal {
   return { ...goal, value: value ?? Number.NaN, ...(hasQuartiles && { low, high }) };
 }
 
-/** `watched`: a figure without a target; `cannot be told`: with one, but a quick run or a peer that failed cannot judge it. */
+/** `watched`: a figure without a target; `cannot be told`: with one, but noise, a quick run or a peer that failed keeps it open. */
 export type Verdict = 'met' | 'NOT met' | 'invalid' | 'cannot be told' | 'watched';
 
 /** With a fault in its run no figure says anything. */

@@ -32,6 +32,9 @@ col.goal { width: 36%; }
 section { margin-top: 44px; padding-top: 20px; border-top: 3px solid var(--ink); }
 .faults { border: 2px solid var(--bad); border-radius: 6px; padding: 6px 14px; margin: 12px 0; color: var(--bad); font-weight: 600; }
 .faults ul { margin: 2px 0; padding-left: 20px; font-weight: 400; }
+.doubts { border: 2px solid var(--odd); border-radius: 6px; padding: 6px 14px; margin: 12px 0; color: var(--odd); font-weight: 600; }
+.doubts ul { margin: 2px 0; padding-left: 20px; font-weight: 400; }
+.contents { columns: 2 380px; margin: 0 0 18px; padding-left: 18px; font-size: 13.5px; }
 .plots { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(520px, 100%), 1fr)); gap: 26px 34px; margin: 24px 0 10px; align-items: start; }
 figure { margin: 0; min-width: 0; max-width: 700px; break-inside: avoid; }
 figcaption { margin-bottom: 6px; }
@@ -47,7 +50,7 @@ figure svg { width: 100%; height: auto; display: block; }
   body { max-width: none; padding: 0; font-size: 10pt; line-height: 1.35; }
   h1 { font-size: 18pt; } h2 { font-size: 14pt; } h3 { font-size: 10.5pt; }
   section { break-before: page; margin-top: 0; border-top-width: 2px; padding-top: 10px; }
-  section header, .faults, .facts, tr { break-inside: avoid; }
+  section header, .faults, .doubts, .facts, tr { break-inside: avoid; }
   tbody th { break-after: avoid; }
   td, th { padding: 2px 8px 2px 0; font-size: 9pt; }
   figcaption p, .facts, .reading { font-size: 8.5pt; }

@@ -1,8 +1,10 @@
 // Compares this build of the relay with others in one run: what an inbound frame and a delivery cost.
+
 import { basename } from 'node:path';
 import { type Claim, type Comparison, compare, linesOfSides } from '../experiments/comparison.js';
 import { forthAndBack, playContest } from '../experiments/contest.js';
 import { type Builds, cast, type Lineup, RELAY, withLineup } from '../experiments/lineup.js';
+import { noiseOf } from '../figures/doubts.js';
 import type { Contest } from '../generator/loads/contest.js';
 import type { Piece } from '../generator/stage.js';
 import { linesOfConditions } from '../machine/conditions.js';
@@ -75,6 +77,9 @@ export async function builds(bench: Bench): Promise<Report> {
           '',
         ]),
         faults: outcomes.flatMap(({ faults }) => faults),
+        noise: outcomes.map(({ load, contest, sides }) =>
+          noiseOf(contest, 'frames', sides[0]?.latency.p99Ms ?? null, load.title),
+        ),
         goals: outcomes.flatMap(({ load, goals }) =>
           goals.map((goal) => ({ ...goal, name: `${goal.name}: ${load.title}` })),
         ),

@@ -1,5 +1,6 @@
 // How soon may one talk? Floor control in 1, 100 and 1,000 talkgroups: access time, and the first frame of a burst.
 import { type AccessRun, faultsOfAccess, measureAccess } from '../experiments/access.js';
+import { noiseOf } from '../figures/doubts.js';
 import { columns, ms } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';
 import type { Latency } from '../figures/histogram.js';
@@ -43,6 +44,7 @@ export async function floorAccess(bench: Bench): Promise<Report> {
   return {
     lines: linesOf(runs),
     faults,
+    noise: runs.map((run) => noiseOf(run, 'bursts', run.access.p99Ms, run.name)),
     goals,
     plots: [
       plotOf(runs, {

@@ -1,5 +1,6 @@
 // What the relay leaves to the garbage collector while one talks to a thousand: collections, and bytes for each frame.
 import { playContest } from '../experiments/contest.js';
+import { noiseOf } from '../figures/doubts.js';
 import { columns, ms } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';
 import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
@@ -66,6 +67,7 @@ function reportOf(contest: Contest, all: readonly Collection[]): Report {
       ...linesOfConditions(contest, 'frames'),
     ],
     faults,
+    noise: [noiseOf(contest, 'frames', null)],
     goals,
     plots: [plotOf(all, atMs)],
     details: {

@@ -1,6 +1,7 @@
 // Reports a run of gps-tide: goals, table of rates, plots.
 import { AUDIENCE, linesOfSurroundings, type Surroundings } from '../experiments/beside.js';
 import { highestOf, type Rung, seriesOf, wordsOf } from '../experiments/ladder.js';
+import { noiseOf } from '../figures/doubts.js';
 import { columns, ms, percent, us } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';
 import type { Latency } from '../figures/histogram.js';
@@ -89,6 +90,9 @@ export function reportOf(measured: Measured): Report {
     ],
     limits: 'a radio sends at most two fixes a second, which is what it may',
     faults,
+    noise: rungs
+      .slice(-1)
+      .map(({ played }) => noiseOf(played.surroundings, 'frames and fixes', played.radios.latency.p99Ms)),
     goals,
     plots: [plotOfLatency(rungs), plotOfCpu(rungs, quiet)],
     details: { settings: SETTINGS, load, rungs, quiet, delivered, wrong },

@@ -12,6 +12,7 @@ import {
   settingsOf,
   withLineup,
 } from '../experiments/lineup.js';
+import { noiseOf } from '../figures/doubts.js';
 import { columns, ms, pairedRatios, quartiles, ratio, us } from '../figures/figures.js';
 import { atMost, watchedMedian } from '../figures/goals.js';
 import { faultsOfGenerator } from '../figures/judge.js';
@@ -181,6 +182,9 @@ function reportOf({ plan, lineup, tail, steady, beside, fresh }: Told): Report {
       ...linesOfRuns(conditions, 'frames'),
     ],
     faults,
+    noise: conditions.map((run) =>
+      noiseOf(run, 'frames', compared.sides[0]?.latency.p99Ms ?? null, run.name),
+    ),
     goals,
     plots: plotsOf(compared, title),
     details: {

@@ -1,4 +1,5 @@
 // How soon does one who comes late hear the burst that is running? In 1, 100 and 1,000 talkgroups with a burst each.
+import { noiseOf } from '../figures/doubts.js';
 import { columns, ms } from '../figures/figures.js';
 import { watched } from '../figures/goals.js';
 import type { Latency } from '../figures/histogram.js';
@@ -41,6 +42,7 @@ export async function lateEntry(bench: Bench): Promise<Report> {
   return {
     lines: linesOf(runs),
     faults,
+    noise: runs.map((run) => noiseOf(run, 'entries', run.connecting.heard.p99Ms, run.name)),
     goals: runs.flatMap(goalsOf),
     plots: plotsOf(runs),
     details: { load, settings: SETTINGS, runs },

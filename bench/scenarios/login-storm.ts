@@ -14,6 +14,7 @@ import {
   withAudience,
 } from '../experiments/beside.js';
 import { PASSWORD_COST, withLogins } from '../experiments/logins.js';
+import { noiseOf } from '../figures/doubts.js';
 import { columns, ms, ratio } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';
 import { type Latency, mergeLatencies } from '../figures/histogram.js';
@@ -120,6 +121,7 @@ function reportOf({ phases, surroundings, delivered }: Measured): Report {
     ],
     limits: 'the limit that is hit is the password queue (64 waiting, or 2.5 s of them)',
     faults,
+    noise: [noiseOf(surroundings, 'frames and logins', audio.without.p99Ms)],
     goals,
     plots: [plotOf(audio)],
     details: {

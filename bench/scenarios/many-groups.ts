@@ -11,6 +11,7 @@ import {
   settingsOf,
   withLineup,
 } from '../experiments/lineup.js';
+import { noiseOf } from '../figures/doubts.js';
 import { columns, pairedRatios, quartiles, us } from '../figures/figures.js';
 import { atLeast, watchedMedian } from '../figures/goals.js';
 import { faultsOfGenerator } from '../figures/judge.js';
@@ -179,6 +180,8 @@ function reportOf(told: Told): Report {
       ...linesOfRuns(conditions, 'frames'),
     ],
     faults,
+    // Capacity is where the latency reaches P99_MS_MAX.
+    noise: conditions.map((run) => noiseOf(run, 'frames', P99_MS_MAX, run.name)),
     goals: [...capacities.map(({ server: _, ...goal }) => goal), ...promised],
     plots: [plotOf(heats, plan)],
     details: {

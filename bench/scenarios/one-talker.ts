@@ -11,6 +11,7 @@ import {
   settingsOf,
   withLineup,
 } from '../experiments/lineup.js';
+import { noiseOf } from '../figures/doubts.js';
 import { watched, watchedMedian } from '../figures/goals.js';
 import type { Contest, ContestTask } from '../generator/loads/contest.js';
 import type { Contender, Piece } from '../generator/stage.js';
@@ -196,6 +197,7 @@ function reportOf(plan: Plan, lineup: Lineup, outcomes: readonly [Outcome, ...Ou
       ...linesOfConditions(outcome.contest, 'frames'),
     ],
     faults,
+    noise: [noiseOf(outcome.contest, 'frames', ours.latency.p99Ms)],
     goals: [...own, ...promised],
     plots: plotsOf(outcome, titleOf(plan)),
     details: {

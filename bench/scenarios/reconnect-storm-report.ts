@@ -1,5 +1,6 @@
 // Reports a run of reconnect-storm: faults, goals, tables, plots.
 import { AUDIENCE, linesOfSurroundings, type Surroundings } from '../experiments/beside.js';
+import { noiseOf } from '../figures/doubts.js';
 import { columns, ms } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';
 import { type Latency, mergeLatencies } from '../figures/histogram.js';
@@ -78,6 +79,7 @@ export function report(plan: Plan, played: Played): Report {
   return {
     lines: linesOf(plan, figures),
     faults,
+    noise: [noiseOf(figures.surroundings, 'attempts', figures.survivorsP99Ms)],
     goals,
     plots: plotsOf(figures),
     details: {

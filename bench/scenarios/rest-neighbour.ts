@@ -3,6 +3,7 @@
 // user waits for GET /talkgroups meanwhile, and anybody for /healthz, each asked ten times a second.
 import { linesOfSurroundings, type Surroundings, watch } from '../experiments/beside.js';
 import { type RestPlayer, withRest } from '../experiments/throughput.js';
+import { noiseOf } from '../figures/doubts.js';
 import { columns, ms } from '../figures/figures.js';
 import { atMost, watched } from '../figures/goals.js';
 import { faultsOfGenerator } from '../figures/judge.js';
@@ -128,6 +129,7 @@ function reportOf({ plan, alone, beside, lists, surroundings }: Told): Report {
       ...linesOfSurroundings(surroundings, 'requests'),
     ],
     faults,
+    noise: [noiseOf(surroundings, 'requests', beside.other.sent.latency.p99Ms)],
     goals,
     plots: [
       percentilesOf(

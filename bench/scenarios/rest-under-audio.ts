@@ -16,6 +16,7 @@ import {
 } from '../experiments/beside.js';
 import { climb, every, highestOf, RATES } from '../experiments/ladder.js';
 import { CONNECTIONS, enlistAskers, type RestPlayer, withRest } from '../experiments/throughput.js';
+import { noiseOf } from '../figures/doubts.js';
 import { columns, ms, type Quartiles } from '../figures/figures.js';
 import { watched, watchedMedian } from '../figures/goals.js';
 import { type Latency, mergeLatencies } from '../figures/histogram.js';
@@ -156,6 +157,9 @@ function reportOf(plan: Plan, own: Run, shared: Run | null): Report {
   return {
     lines: [...linesOf(plan, runs)],
     faults,
+    noise: runs.map(({ surroundings, without, name }) =>
+      noiseOf(surroundings, 'frames and requests', without.p99Ms, name),
+    ),
     goals,
     plots: [plotOf(runs)],
     details: {

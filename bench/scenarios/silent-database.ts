@@ -16,6 +16,7 @@ import {
   withAudience,
 } from '../experiments/beside.js';
 import { enlistAskers, type RestPlayer, withRest } from '../experiments/throughput.js';
+import { noiseOf } from '../figures/doubts.js';
 import { columns, ms, percent, type Quartiles, quartiles, ratio } from '../figures/figures.js';
 import { atMost, watched, watchedMedian } from '../figures/goals.js';
 import { type Latency, mergeLatencies } from '../figures/histogram.js';
@@ -203,6 +204,7 @@ function reportOf({ plan, phases, conditions, delivered }: Measured): Report {
       ...linesOfConditions(conditions, 'frames and requests'),
     ],
     faults,
+    noise: [noiseOf(conditions, 'frames and requests', summary.audio.answering.p99Ms)],
     goals,
     plots: [plotOfAudio(summary), plotOfAnswers(summary)],
     details: {

@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import t from 'tap';
+import { doubtsOf, noiseOf, withDoubts } from '../../bench/figures/doubts.js';
+import { linesOfGoals } from '../../bench/figures/judge.js';
 import type { Goal, Plot } from '../../bench/figures/result.js';
 import { changesBetween, linesOfComparison } from '../../bench/report/compare.js';
 import { chooseLooks } from '../../bench/report/looks.js';
@@ -87,6 +89,8 @@ const resultOf = (some: Partial<Result>): Result => ({
   startedAt: '2026-01-02T03:04:05.678Z',
   isQuick: false,
   faults: [],
+  doubts: [],
+  noise: [],
   goals: GOALS,
   plots: PLOTS,
   rest: { machine: { cpu: 'a processor', cores: 2, node: 'v20', kernel: '6' }, load: { listeners: 1000 } },
@@ -166,6 +170,79 @@ t.test('no figure of a run with a fault is called met', async (t) => {
   const shown = page(resultOf({ faults: ['3 deliveries lost'] }));
   t.match(shown, /3 deliveries lost/);
   t.notMatch(shown, /class="verdict (met|missed|watched)">. (met|NOT met|watched)<\/span><\/td>/);
+});
+
+t.test('times and rates of a doubtful run are not told anywhere, and its ratios are', async (t) => {
+  const late = { late: { p99Ms: 107 }, othersShare: 0.03 };
+  const noise = [noiseOf(late, 'frames', 211)];
+  const doubts = doubtsOf(noise);
+  t.strictSame(doubts, ['frames left 107.00 ms late (p99), and 211.00 ms were measured']);
+  const goals: Goal[] = [
+    { name: 'p99', value: 211, unit: 'ms', atMost: 300, isMet: true },
+    { name: 'capacity', value: 9, unit: 'deliveries/s', atLeast: 10, isMet: false },
+    { name: 'ratio', value: 1.02, unit: '', atMost: 1.05, isMet: true },
+    { name: 'memory', value: 3, unit: 'KiB', atMost: 4, isMet: true },
+  ];
+  const told = withDoubts(goals, doubts);
+  const wanted = ['cannot be told', 'cannot be told', 'met', 'met'];
+  const words = (text: string) => /(cannot be told|met)$/.exec(text)?.[0];
+  t.strictSame(linesOfGoals(told).map(words), wanted);
+  const result = resultOf({ goals: told, doubts, noise, plots: [] });
+  const shown = page(result);
+  t.strictSame(
+    [...shown.matchAll(/<span class="verdict \w+">. ([\w ]+)<\/span><\/td>/g)].map(([, word]) => word),
+    wanted,
+  );
+  t.match(shown, /<b>1<\/b> <span class="invalid">\? doubtful/);
+  t.match(shown, /DOUBTFUL: .*<li>frames left 107\.00 ms late/s);
+  t.match(shown, /<dt>left late<\/dt><dd>frames 107\.00 ms \(p99\)<\/dd>/);
+  const quiet = resultOf({ goals, plots: [] });
+  t.strictSame(
+    changesBetween(quiet, result).map(({ judgement, percent }) => [judgement, percent]),
+    [
+      ['not comparable', null],
+      ['not comparable', null],
+      ['within the noise', 0],
+      ['within the noise', 0],
+    ],
+  );
+  const lines = linesOfComparison(
+    { results: [quiet], unreadable: [] },
+    { results: [{ ...result, goals: told.slice(1) }], unreadable: [] },
+  ).join('\n');
+  t.match(lines, /B is DOUBTFUL: frames left/);
+  t.match(lines, /not in B: 1 number$/m);
+});
+
+t.test('a late generator and a loud machine are doubts, beyond what a quiet one has', async (t) => {
+  const at = (lateP99Ms: number, measured: number | null, othersShare = 0) =>
+    doubtsOf([noiseOf({ late: { p99Ms: lateP99Ms }, othersShare }, 'frames', measured, 'run')]).length;
+  t.equal(at(2, 3), 0, 'as late as timers are');
+  t.equal(at(2.1, 11), 0, 'less than a fifth of what was measured');
+  t.equal(at(2.1, 10), 1);
+  t.equal(at(900, null), 0, 'no latency was measured');
+  t.equal(at(0, null, 0.1), 0);
+  t.equal(at(3, 10, 0.11), 2);
+});
+
+t.test('times of two machines are not compared', async (t) => {
+  const own = { machine: { cpu: 'another', cores: 64, node: 'v20', kernel: '6' } };
+  const [a, b] = [resultOf({ goals: GOALS }), resultOf({ goals: GOALS, rest: own })];
+  for (const { a: goal, judgement } of changesBetween(a, b))
+    t.equal(judgement === 'not comparable', ['ms', '/s'].includes(goal.unit), goal.name);
+  const shown = page(a, { ...b, scenario: 'many-groups' });
+  t.match(shown, /<li><b>B<\/b>: 64 cores of another/);
+  t.match(shown, /<td class="soft">B<\/td>/);
+});
+
+t.test('own results have the reference beside them', async (t) => {
+  const [own, reference] = [
+    resultOf({}),
+    resultOf({ goals: GOALS.map((goal) => ({ ...goal, value: 4321 })) }),
+  ];
+  const shown = pageOf({ results: [own], unreadable: [] }, [reference]);
+  t.match(shown, /<th class="number">reference<\/th>/);
+  t.equal(shown.split('>4,321').length - 1, GOALS.length);
 });
 
 t.test('old, cut and missing files are named and hide no others', async (t) => {

@@ -139,6 +139,8 @@ function result(scenario: string, name: string, value: number): Result {
     startedAt: '2026-01-01T00:00:00Z',
     isQuick: false,
     faults: [],
+    doubts: [],
+    noise: [],
     goals,
     plots: [],
     rest: {},

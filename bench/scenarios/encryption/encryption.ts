@@ -4,6 +4,7 @@ import { withAudience } from '../../experiments/beside.js';
 import { type Comparison, compare, linesOfSides } from '../../experiments/comparison.js';
 import { forthAndBack, playContest } from '../../experiments/contest.js';
 import { withLogins } from '../../experiments/logins.js';
+import { noiseOf } from '../../figures/doubts.js';
 import { columns, ms, us } from '../../figures/figures.js';
 import { atMost, watched, watchedMedian } from '../../figures/goals.js';
 import { faultsOfDelivery, faultsOfGenerator } from '../../figures/judge.js';
@@ -230,6 +231,7 @@ function reportOf(plan: Plan, measured: Measured): Report {
       ...linesOfConditions(contest, 'frames'),
     ],
     faults,
+    noise: [noiseOf(contest, 'frames', meanwhile.latency.p99Ms)],
     goals: [
       atMost(
         watched('late entry to the first opened frame, p95', entry.heard.p95Ms, 'ms'),

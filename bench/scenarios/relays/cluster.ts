@@ -1,4 +1,5 @@
 // What does a frame cost that goes to another node, and how much later is it heard there? Two nodes, one nats-server.
+
 import { type AccessRun, faultsOfAccess, measureAccessOn } from '../../experiments/access.js';
 import {
   estimateOf,
@@ -12,6 +13,7 @@ import {
   playHops,
   plotOfHops,
 } from '../../experiments/hops.js';
+import { noiseOf } from '../../figures/doubts.js';
 import { atMost, watched } from '../../figures/goals.js';
 import type { Latency } from '../../figures/histogram.js';
 import type { Goal } from '../../figures/result.js';
@@ -72,6 +74,10 @@ export async function cluster(bench: Bench): Promise<Report> {
     limits:
       'one machine: nodes, nats-server and database share a core, so no figure is a capacity of a cluster',
     faults,
+    noise: [
+      ...runs.map((run) => noiseOf(run, 'frames', null, run.name)),
+      noiseOf(access, 'bursts', access.access.p99Ms, access.name),
+    ],
     goals: [
       ...runs.flatMap((run) => goalsOfHops(run, { places: PLACES, words: WORDS, nats: NATS, faults })),
       ...goalsOfFloors(access, faults),

@@ -1,8 +1,10 @@
 // Plays the same loads on one and on two relay threads in turns: what a delivery costs, and the share of the busiest thread.
+
 import { type Claim, type Comparison, compare, linesOfSides } from '../../experiments/comparison.js';
 import { forthAndBack, playContest } from '../../experiments/contest.js';
 import { cast, type Lineup, RELAY, settingsOf, TWO_THREADS, withLineup } from '../../experiments/lineup.js';
 import { threadCostsOf } from '../../experiments/thread-times.js';
+import { type Noise, noiseOf } from '../../figures/doubts.js';
 import { pairedRatios, quartiles } from '../../figures/figures.js';
 import { atMost, watchedMedian } from '../../figures/goals.js';
 import type { Goal } from '../../figures/result.js';
@@ -90,6 +92,11 @@ export const linesOfContests = ({ outcomes }: Contests): string[] =>
     ...linesOfConditions(contest, 'frames'),
     '',
   ]);
+
+export const noiseOfContests = ({ outcomes }: Contests): Noise[] =>
+  outcomes.map(({ load, contest, sides }) =>
+    noiseOf(contest, 'frames', sides[0]?.latency.p99Ms ?? null, load.title),
+  );
 
 async function contend(bench: Bench, lineup: Lineup, load: Load): Promise<Outcome> {
   bench.progress(load.title);

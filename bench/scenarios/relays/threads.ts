@@ -10,6 +10,7 @@ import {
   playHops,
   plotOfHops,
 } from '../../experiments/hops.js';
+import { noiseOf } from '../../figures/doubts.js';
 import { columns, percent, quartiles } from '../../figures/figures.js';
 import { atMost, watched, watchedMedian } from '../../figures/goals.js';
 import { type Latency, mergeLatencies } from '../../figures/histogram.js';
@@ -18,7 +19,7 @@ import type { DealingTask, Dealt } from '../../generator/loads/dealing.js';
 import { linesOfRuns } from '../../machine/conditions.js';
 import type { Bench, Report } from '../../scenario.js';
 import { enlist } from '../../servers/users.js';
-import { contendThreads, linesOfContests } from './thread-contests.js';
+import { contendThreads, linesOfContests, noiseOfContests } from './thread-contests.js';
 
 const WORDS = { near: 'thread of the talkers', far: 'other thread' };
 const HOPS: readonly HopLoad[] = [
@@ -75,6 +76,11 @@ export async function threads(bench: Bench): Promise<Report> {
     ],
     limits: 'with pinning all relay threads share a core, so no figure is a capacity of several threads',
     faults,
+    noise: [
+      ...noiseOfContests(contests),
+      ...hops.map((run) => noiseOf(run, 'frames', null, run.name)),
+      ...access.map((run) => noiseOf(run, 'bursts', run.access.p99Ms, run.name)),
+    ],
     goals: [
       ...contests.outcomes.flatMap(({ goals }) => goals),
       ...hops.flatMap((run) => goalsOfHops(run, { places: placesOf(run.turns), words: WORDS, faults })),
