@@ -24,6 +24,7 @@ COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/sql ./sql
 COPY --from=build /app/dist/src ./dist/src
 COPY --from=build /app/dist/console ./dist/console
+RUN chmod +x dist/src/cli.js && ln -s /app/dist/src/cli.js /usr/local/bin/talkgroup-radio
 RUN mkdir /data && chown node:node /data
 VOLUME /data
 USER node

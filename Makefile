@@ -58,6 +58,7 @@ build: dist/.built
 dist/.built: node_modules/.package-lock.json tsconfig.json $(SOURCES)
 	@mkdir -p dist && touch dist/.building
 	$(BIN)/tsc
+	@chmod +x dist/src/cli.js
 	npm run --silent bundle
 	$(BIN)/tsc -p src/console
 	$(NODE) dist/src/console/build.js

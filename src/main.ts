@@ -13,7 +13,7 @@ await import('./serve.js');
 function argumentRefusal(): string | null {
   const [argument] = process.argv.slice(2);
   if (argument === undefined) return null;
-  return `unknown argument ${JSON.stringify(argument)}, the service takes settings from the environment and commands by "node dist/src/cli.js"`;
+  return `unknown argument ${JSON.stringify(argument)}, the service takes settings from the environment and commands by "talkgroup-radio"`;
 }
 
 /** Null when it can be loaded. */

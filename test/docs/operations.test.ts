@@ -1,5 +1,5 @@
 // docs/operations.md and the files of docs/deploy: what they name exists, and the programs they are for accept them.
-import { existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
@@ -248,6 +248,25 @@ t.test('systemd accepts the unit', { skip: unless('systemd-analyze') }, async (t
   ]);
   t.equal(code, 0, output);
   t.notMatch(output, /talkgroup-radio\.service:\d+/, 'nor does it ignore a line');
+});
+
+t.test('a command runs as the unit does: user, directory, data, settings and Node', async (t) => {
+  const unit = deployed('talkgroup-radio.service');
+  const settingOf = (name: string) => new RegExp(`^${name}=(.*)$`, 'm').exec(unit)?.[1] ?? 'none';
+  const bin = t.testdir({ 'systemd-run': '#!/bin/sh\nfor word; do echo "$word"; done\nexit 3\n' });
+  chmodSync(join(bin, 'systemd-run'), 0o755);
+  const wrapper = 'docs/deploy/talkgroup-radio';
+  const { code, output } = await run(wrapper, ['user', 'add', 'ann b'], {
+    env: { PATH: `${bin}:${process.env.PATH}` },
+  });
+  t.equal(code, 3, 'its exit code is that of the command');
+  t.strictSame(output.trimEnd().split('\n'), [
+    ...['--quiet', '--collect', '--wait', '--pty', '--pipe', `--uid=${settingOf('User')}`],
+    `--working-directory=${settingOf('WorkingDirectory')}`,
+    `--setenv=DATA_DIR=${settingOf('Environment=DATA_DIR')}`,
+    `--property=EnvironmentFile=${settingOf('EnvironmentFile')}`,
+    ...[settingOf('ExecStart').split(' ')[0], 'dist/src/cli.js', 'user', 'add', 'ann b'],
+  ]);
 });
 
 t.test('the unit lets the service end by itself', async (t) => {
