@@ -41,7 +41,7 @@ export const preamble = {
     { name: 'gps', description: 'Positions of devices.' },
     { name: 'keys', description: 'Rotation counters, from which clients derive keys.' },
     { name: 'emergencies', description: 'Open emergencies.' },
-    { name: 'discovery', description: 'What an app asks before the login.' },
+    { name: 'discovery', description: 'Addresses and versions, before the login.' },
     { name: 'console', description: 'The web console.' },
     { name: 'health', description: 'For supervisors and load balancers.' },
   ],

@@ -84,8 +84,8 @@ const room = { x: 248, y: 0, width: 678, height: 640 };
 const card = { width: 308, height: 236 };
 
 t.test('a card is on the side with more room, inside of the view, and never over its marker', async (t) => {
-  t.match(placeCard({ room, card, marker: { x: 300, y: 300 } }), { x: 344, y: 182 });
-  t.match(placeCard({ room, card, marker: { x: 900, y: 10 } }), { x: 900 - 44 - 308, y: 8 });
+  t.match(placeCard({ room, card, marker: { x: 300, y: 300 } }), { x: 384, y: 284 });
+  t.match(placeCard({ room, card, marker: { x: 900, y: 10 } }), { x: 900 - 84 - 308, y: 8 });
   const phone = { x: 0, y: 0, width: 336, height: 640 };
   t.match(placeCard({ room: phone, card, marker: { x: 30, y: 100 } }), { x: 8, y: 144 }, 'below');
   t.match(placeCard({ room: phone, card, marker: { x: 30, y: 500 } }), { y: 500 - 44 - 236 }, 'above');

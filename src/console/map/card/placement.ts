@@ -17,8 +17,12 @@ export interface Layout {
   readonly marker: Point;
 }
 
-/** From the marker to the card (px): the ring and the name of the marker have room. */
+/** From the marker to the card (px): the ring of the marker has room. */
 const GAP = 44;
+/** The same where there is room for it: the usual name below a marker, and the words above one that talks. */
+const WIDE_GAP = 84;
+/** From the upper edge of a card to the marker beside it (px): below the words above the marker. */
+const BELOW_WORDS = 16;
 /** From the edges of the room (px). */
 const EDGE = 8;
 
@@ -26,10 +30,11 @@ const EDGE = 8;
 export function placeCard({ room, card, marker }: Layout): Point {
   const left = marker.x - room.x;
   const right = room.x + room.width - marker.x;
-  const isBeside = Math.max(left, right) >= card.width + GAP + EDGE;
-  if (isBeside) {
-    const x = right >= left ? marker.x + GAP : marker.x - GAP - card.width;
-    return inside({ x, y: marker.y - card.height / 2 }, room, card);
+  const space = Math.max(left, right) - card.width - EDGE;
+  if (space >= GAP) {
+    const gap = Math.min(space, WIDE_GAP);
+    const x = right >= left ? marker.x + gap : marker.x - gap - card.width;
+    return inside({ x, y: marker.y - BELOW_WORDS }, room, card);
   }
   // A phone has no room beside it.
   const above = marker.y - room.y;
