@@ -43,6 +43,9 @@ async function node(t: Test, stderr: number) {
   };
 }
 
+const matches = (line: Record<string, unknown>, about: Readonly<Record<string, unknown>>) =>
+  Object.entries(about).every(([name, value]) => line[name] === value);
+
 /** A pipe that nobody reads but the test, when it wants to. */
 function unreadPipe(t: Test) {
   const path = join(t.testdir(), 'stderr');
@@ -125,6 +128,36 @@ if (process.platform === 'linux') {
     },
   );
 }
+
+t.test('the log names who is connected and who is turned away, and never shows a token', async (t) => {
+  const own = await serviceProcess(t, { LOG_LEVEL: 'info' });
+  const cid = await own.person('cid of log', { serial: 'SN-log' });
+  const line = (message: string, about: Readonly<Record<string, unknown>>) =>
+    eventually(() => {
+      const lines = own
+        .output()
+        .split('\n')
+        .filter((one) => one.includes(`"msg":"${message}"`));
+      const found = lines.map((one) => JSON.parse(one)).find((one) => matches(one, about));
+      assert.ok(found !== undefined, `${message}: ${lines.join('\n')}`);
+      return found;
+    });
+  const radio = await cid.radio();
+  await line('session connected', { user: cid.id, username: 'cid of log', session: radio.session });
+  await own.admin.patch(`/devices/${cid.device}/status`, { active: false });
+  await line('session closed', { username: 'cid of log', reason: 'device disabled' });
+  await (await cid.radioHere()).closes();
+  await line('handshake rejected', { user: cid.id, username: 'cid of log', reason: 'device disabled' });
+  const [head = '', body = '', signature = ''] = cid.token.split('.');
+  const forged = await connect(
+    t,
+    `${own.ws}/ws?token=${head}.${body}.${signature.split('').reverse().join('')}`,
+  );
+  await forged.closes();
+  const { user, username } = await line('handshake rejected', { reason: 'invalid token' });
+  t.strictSame([user, username], [undefined, undefined], 'a user that nobody vouches for is not named');
+  t.notMatch(own.output(), body);
+});
 
 t.test(
   'lines above the buffer are dropped and counted, and the number is logged when there is room again',

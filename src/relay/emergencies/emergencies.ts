@@ -7,7 +7,7 @@ import type { EmergencyState } from '../../protocol/codes.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { FloorControl } from '../floor/control.js';
 import { Window } from '../limits/window.js';
-import type { Membership, Talkgroup } from '../members/members.js';
+import { type Membership, named, type Talkgroup } from '../members/members.js';
 import { createElsewhere, unsavedBody } from './elsewhere.js';
 import { type Known, KnownEmergencies } from './known.js';
 import { emergencyText, type UnsavedEmergency } from './messages.js';
@@ -171,7 +171,7 @@ export function createEmergencies(options: EmergenciesOptions) {
         fix: null,
       };
       open(talkgroup, emergency);
-      log.info({ emergency: emergency.id, talkgroup: talkgroup.id, user: user.id }, 'emergency raised');
+      log.info({ emergency: emergency.id, ...placeOf(talkgroup), ...named(user) }, 'emergency raised');
       const one = known.add(talkgroup.id, emergency, { isStored: false });
       store(one);
       tell(talkgroup, unsavedBody(one));
@@ -206,7 +206,10 @@ export function createEmergencies(options: EmergenciesOptions) {
       const [talkgroup, emergency] = found;
       if (!by.isAdmin && emergency.user_id !== by.id) return 'forbidden';
       change(talkgroup, emergency, 'cleared', by.id);
-      log.info({ emergency: id, by: by.id }, 'emergency cleared');
+      log.info(
+        { emergency: id, ...placeOf(talkgroup), username: emergency.username, by: by.id },
+        'emergency cleared',
+      );
       return 'cleared';
     },
 
@@ -243,3 +246,6 @@ export function createEmergencies(options: EmergenciesOptions) {
     close: unsaved.close,
   };
 }
+
+/** For the log. */
+const placeOf = ({ id, name }: Talkgroup) => ({ talkgroup: id, talkgroup_name: name });

@@ -4,13 +4,14 @@ import type { UserId } from '../../ids.js';
 import { type Close, closes } from '../../protocol/closes.js';
 import type { Peer } from '../delivery/peer.js';
 import { type Counts, countHandshake } from '../figures/counts.js';
-import type { LiveSession, User } from '../members/members.js';
+import { type LiveSession, named, type User } from '../members/members.js';
 import type { Loaded } from '../rights/loads.js';
 import { refusalOf } from '../rights/refusal.js';
 import type { Parking } from '../session/parking.js';
 import type { Session } from '../session/session.js';
 import type { createArrivals } from './arrivals.js';
 import type { Moving } from './moving.js';
+import { createRejections } from './rejections.js';
 import type { Sessions } from './sessions.js';
 
 /** The claims of a verified token that are read here. */
@@ -83,6 +84,7 @@ export function createAdmission(options: AdmissionOptions) {
     log,
   } = options;
   const atOnce = Math.max(HANDSHAKES_AT_ONCE, 2 * socketsPerUser);
+  const rejected = createRejections({ nowMs, log });
   const handshakes = createBuckets({ atOnce, perMinute: HANDSHAKES_PER_MINUTE });
   function mayTry(who: string): boolean {
     const isFree = handshakes.waitMs(who, nowMs()) === 0;
@@ -128,8 +130,15 @@ export function createAdmission(options: AdmissionOptions) {
     /** Reads what the session of a verified token needs. Calls `answer` exactly once, without claims at once. */
     admit({ claims, resume }: Handshake, answer: (admission: Admission<Session>) => void): void {
       const answered = countHandshake(counts);
+      let username: string | null = null;
       const done = (admission: Admission<Session>) => {
-        answered('close' in admission ? admission.close : null);
+        const close = 'close' in admission ? admission.close : null;
+        answered(close);
+        if (close !== null)
+          rejected(
+            { ...(claims !== null && { user: claims.sub }), ...(username !== null && { username }) },
+            close,
+          );
         answer(admission);
       };
       if (claims === null) return done({ close: closes.invalid_token });
@@ -140,6 +149,7 @@ export function createAdmission(options: AdmissionOptions) {
       const issuedAt = claims.iat;
       const seeking = seek(resume, claims.sub);
       load(claims.sub, (loaded) => {
+        if (loaded.kind === 'loaded') username = loaded.user.username;
         const settle = (refused: Close | null) =>
           done(refused === null ? seatOrClose(loaded, issuedAt, resume) : { close: refused });
         if (!mayCome(loaded, issuedAt)) return settle(null);
@@ -161,7 +171,7 @@ export function createAdmission(options: AdmissionOptions) {
       if (!session.isLive) closeLongestSilent(user);
       session.open(peer, isResumed);
       counts.handshakes.admitted++;
-      log.info({ session: session.number, user: session.user.id, isResumed }, 'session connected');
+      log.info({ session: session.number, ...named(user), isResumed }, 'session connected');
     },
   };
 }

@@ -186,6 +186,9 @@ export class User {
   }
 }
 
+/** Of a log line. */
+export const named = ({ id, username }: Pick<User, 'id' | 'username'>) => ({ user: id, username });
+
 /** The only permission check on the hot path: three loads, no lookup. */
 export function mayTalk(membership: Membership): boolean {
   return membership.granted && !membership.user.withdrawn && !membership.talkgroup.withdrawn;

@@ -4,7 +4,7 @@ import { type Feed, heldBy, passedAtMark, passedTo, topicOf } from '../delivery/
 import type { Hearer } from '../delivery/hearer.js';
 import type { Hold } from '../delivery/held.js';
 import type { Peer, Voice } from '../delivery/peer.js';
-import type { Membership, Talkgroup } from '../members/members.js';
+import { type Membership, named, type Talkgroup } from '../members/members.js';
 import { Behind, lagText } from './behind.js';
 import { readDecimal } from './decimal.js';
 import { hearsAudio, isMeantToHear } from './hearing.js';
@@ -265,7 +265,7 @@ export class Reception implements Hearer, Unanswered {
     this.behind = behind;
     counts.lagging++;
     counts.behind++;
-    log.info({ session: this.number }, 'receiver lagging, audio paused');
+    log.info({ ...named(this.receiver.user), session: this.number }, 'receiver lagging, audio paused');
   }
 
   /** No more audio for it until it has caught up; control messages go on. */

@@ -5,7 +5,7 @@ import type { TextRefusal } from '../../protocol/codes.js';
 import { DROPPED, type Peer, SERVICE_TOPIC } from '../delivery/peer.js';
 import { countClose, countOurClose } from '../figures/counts.js';
 import type { Talk } from '../floor/talk.js';
-import type { Membership, Talkgroup, User } from '../members/members.js';
+import { type Membership, named, type Talkgroup, type User } from '../members/members.js';
 import type { Receiver } from '../reception/receiver.js';
 import { Reception } from '../reception/reception.js';
 import type { Subscription } from '../reception/subscription.js';
@@ -232,7 +232,7 @@ export class Session implements Receiver, Sender, Resumable {
     try {
       if (close.isResumable) this.park();
       else this.end(talkEnd);
-      this.services.log.info({ session: this.number, user: this.user.id, code, reason }, 'session closed');
+      this.services.log.info({ session: this.number, ...named(this.user), code, reason }, 'session closed');
     } finally {
       peer?.end(code, reason); // after a throw nobody else knows the socket
     }
@@ -243,7 +243,7 @@ export class Session implements Receiver, Sender, Resumable {
     if (this.peer === null) return;
     this.detach();
     const { log } = this.services;
-    const about = { session: this.number, user: this.user.id, code };
+    const about = { session: this.number, ...named(this.user), code };
     if (code === closes.normal.code) {
       this.end('disconnected'); // the client said that it will not come back
       log.info(about, 'connection closed by the client');
