@@ -151,7 +151,7 @@ demo: build ## send real speech between two radios, print latency and loss, NODE
 bench: build ## measure relay latency and CPU per delivered frame, beside other servers
 	$(NODE) dist/bench/run.js $(SCENARIO)
 
-bench-compare: build ## compare two results: make bench-compare A=before.json B=bench/results
+bench-compare: build ## compare two results: make bench-compare A=before.json B=bench/results/own
 	@$(NODE) dist/bench/report/compare.js '$(A)' '$(B)'
 
 admin: build ## add an administrator: make admin NAME=ann (asks for the password)

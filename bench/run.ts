@@ -118,8 +118,10 @@ async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Prom
     return false;
   }
   const isReference = process.env.REFERENCE === '1';
-  if (isReference && (isQuick || readCommit()?.srcChanged !== false)) {
-    console.error('a reference is a full run of committed sources: commit src first, and leave out QUICK');
+  if (isReference && (isQuick || readCommit()?.srcChanged !== false || isBenchChanged())) {
+    console.error(
+      'a reference is a full run of what is committed: commit src and bench first, and leave out QUICK',
+    );
     return false;
   }
   const takesS = isQuick && scenario.isLong !== true ? QUICK_S : scenario.takesS;
@@ -216,6 +218,12 @@ function readCommit(): { readonly hash: string; readonly srcChanged: boolean } |
     return null;
   }
 }
+
+/** Whether goals or loads differ from the commit. Results do not count. */
+const isBenchChanged = (): boolean =>
+  execFileSync('git', ['status', '--porcelain', 'bench', ':!bench/results', 'package-lock.json'], {
+    encoding: 'utf8',
+  }) !== '';
 
 /** Of what servers are made of; null: not installed. */
 function readVersions() {

@@ -34,13 +34,13 @@ export function changesBetween(a: Result, b: Result): readonly Change[] {
     const after = b.goals.find(({ name }) => name === before.name);
     if (after === undefined) return [];
     const change = changeOf(before, after, [verdictOf(before, a), verdictOf(after, b)]);
-    return isTimed(before) && doTimesDiffer(a, b)
+    return isTimed(before) && doTimesDiffer(a, b) && change.judgement !== 'untold'
       ? [{ ...change, percent: null, judgement: 'not comparable' as const }]
       : [change];
   });
 }
 
-/** Whatever changed in between, their times and rates would differ. */
+/** Their times and rates differ, also when nothing was changed in between. */
 const doTimesDiffer = (a: Result, b: Result): boolean =>
   a.doubts.length + b.doubts.length > 0 || factsOf(a).get('machine') !== factsOf(b).get('machine');
 

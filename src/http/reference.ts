@@ -45,7 +45,7 @@ export function referenceOf(document: Document): string {
   return [
     table(['operation', 'request', 'access'], overview),
     'Every operation may also answer with these errors. They are not repeated below.',
-    table(['status', 'text'], everywhere.map(cellsOfError)),
+    table(['status', 'code', 'text'], everywhere.map(cellsOfError)),
     ...tags.flatMap((tag) => [
       `### ${tag}`,
       ...operations
@@ -87,7 +87,7 @@ function section(document: Document, operation: Described, everywhere: readonly 
     `Answer 200: ${success.description}`,
     ...(fields.length <= 1 ? [] : [table(['field', 'type', 'always', 'meaning'], fields)]),
     json(answer),
-    ...(own.length === 0 ? [] : ['Errors:', table(['status', 'text'], own.map(cellsOfError))]),
+    ...(own.length === 0 ? [] : ['Errors:', table(['status', 'code', 'text'], own.map(cellsOfError))]),
   ];
 }
 
@@ -115,7 +115,8 @@ function commonErrors(document: Document, operations: readonly Operation[]): Lis
 function cellsOfError({ status, code, text }: Listed): string[] {
   const described = Object.entries({ ...advice, ...badRequestAdvice });
   const varies = described.some(([name, one]) => name === code && 'sample' in one);
-  return [status, varies ? `such as \`${text}\`` : `\`${text}\``];
+  const name = code in badRequestAdvice ? 'bad_request' : code;
+  return [status, `\`${name}\``, varies ? `such as \`${text}\`` : `\`${text}\``];
 }
 
 const cellsOfParameter = ({ name, in: place, schema, required, description = '' }: Parameter) => [

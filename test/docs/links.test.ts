@@ -71,6 +71,7 @@ t.test('a wrong talkgroup-radio command of a page is found', async (t) => {
     ['1. Run this:\n   ```sh\n   node dist/src/cli.js relaod\n   ```', 'relaod: no such command'],
     ['````sh\nexec radio \\\n  node dist/src/cli.js relaod\n````', 'relaod: no such command'],
     ['Run `node dist/src/cli.js secrets rotat`.', 'secrets rotat: no such command'],
+    ['Run `docker compose -f x exec radio talkgroup-radio relaod`.', 'relaod: no such command'],
     ['Run `talkgroup-radio user ad NAME`.', 'user ad: no such command'],
     ['Run `talkgroup-radio secrets`.', 'secrets: a command is missing after it'],
     ['Run `cd x && talkgroup-radio config --from env`.', 'config --from: no such option'],

@@ -257,11 +257,12 @@ t.test('a command runs as the unit does: user, directory, data, settings and Nod
   chmodSync(join(bin, 'systemd-run'), 0o755);
   const wrapper = 'docs/deploy/talkgroup-radio';
   const { code, output } = await run(wrapper, ['user', 'add', 'ann b'], {
-    env: { PATH: `${bin}:${process.env.PATH}` },
+    env: { PATH: `${bin}:${process.env.PATH}`, RADIO_TOKEN: 'x' },
   });
   t.equal(code, 3, 'its exit code is that of the command');
   t.strictSame(output.trimEnd().split('\n'), [
     ...['--quiet', '--collect', '--wait', '--pty', '--pipe', `--uid=${settingOf('User')}`],
+    ...['--setenv=RADIO_TOKEN', `--property=LimitNOFILE=${settingOf('LimitNOFILE')}`],
     `--working-directory=${settingOf('WorkingDirectory')}`,
     `--setenv=DATA_DIR=${settingOf('Environment=DATA_DIR')}`,
     `--property=EnvironmentFile=${settingOf('EnvironmentFile')}`,

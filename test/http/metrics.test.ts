@@ -201,6 +201,7 @@ t.test('METRICS_PORT serves the metrics and nothing else', async (t) => {
   ] as const) {
     const response = await fetch(origin + path, { method });
     t.equal(response.status, status, `${method} ${path}`);
+    t.equal(response.headers.get('error-code'), status === 404 ? 'unknown_path' : 'method_not_allowed');
     t.same(Object.keys((await response.json()) as object), ['error']);
   }
 });

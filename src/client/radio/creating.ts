@@ -176,8 +176,8 @@ export function createRadio(options: RadioOptions): Radio {
     subscriptions.connected(welcome);
     talks.connected(welcome);
     watching.connected();
+    settle?.resolve(welcome); // first: a listener may stop the radio
     events.emit('open', welcome);
-    settle?.resolve(welcome);
     reaches(welcome.reach ?? 'whole');
   }
 

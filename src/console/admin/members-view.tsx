@@ -9,7 +9,7 @@ import type { Tile } from '../talkgroups/state.js';
 import { Frame } from './frame.js';
 import type { Row } from './list.js';
 import { createMembers, type Members } from './members.js';
-import { ActionButton, focusAtOnce, focusSoon, ListView, Said } from './parts.js';
+import { ActionButton, focusAtOnce, ListView, Said } from './parts.js';
 import type { Member, Talkgroup } from './rows.js';
 import type { Talkgroups } from './talkgroups.js';
 import { texts } from './texts.js';
@@ -88,7 +88,10 @@ function MemberRow({
   const { user, site, keys } = row.item.value;
   const takeOut = async () => {
     if (!(await ask(texts.reallyTakeOut(user.username, talkgroup)))) return;
-    if (await members.remove(row)) focusSoon(field);
+    const rows = members.list.rows.peek();
+    const at = rows.indexOf(row);
+    const next = rows[at + 1] ?? rows[at - 1];
+    if (await members.remove(row)) focusIfLost(next === undefined ? field : rowIdOf(field, next));
   };
   const revoke = async () => {
     const isOwn = account.value?.userId === row.id;
@@ -105,7 +108,7 @@ function MemberRow({
     { text: texts.revoke, onPress: () => void revoke() },
   ];
   return (
-    <div class="admin-member">
+    <div class="admin-member" id={rowIdOf(field, row)}>
       <span class="name line">{user.username}</span>
       <span class="quiet name line">{site}</span>
       <Menu name={texts.actionsFor(user.username)} class="admin-icon" items={items} />
@@ -115,6 +118,17 @@ function MemberRow({
       )}
     </div>
   );
+}
+
+const rowIdOf = (field: string, { id }: Row<Member>) => `${field}-${id}`;
+
+/** What had the focus is no longer there. A user who has gone on, such as to a talk key, keeps the focus. */
+function focusIfLost(id: string): void {
+  requestAnimationFrame(() => {
+    if (document.activeElement !== document.body) return;
+    const place = document.getElementById(id);
+    (place?.querySelector('button') ?? place)?.focus();
+  });
 }
 
 type SearchProps = { members: Members; field: string; hasFocus: boolean };
@@ -149,7 +163,7 @@ function Search({ members, field, hasFocus }: SearchProps) {
               label={texts.addMember(row.item.value.username)}
               onPress={() => {
                 void members.add(row).then((isAdded) => {
-                  if (isAdded) focusSoon(field);
+                  if (isAdded) focusIfLost(field);
                 });
               }}
             />

@@ -12,7 +12,7 @@ import { revokeTokens, usersByName } from './users.js';
 export interface Managed {
   readonly id: string;
   requiresEncryption(): boolean;
-  /** The talkgroup has so many members more. */
+  /** Members came or went. Negative: fewer. */
   counted(change: number): void;
 }
 

@@ -1,6 +1,7 @@
 // A dialog over the page. Escape and its button close it, and the focus goes back to where it was.
 import type { ComponentChildren } from 'preact';
 import { texts } from '../app/texts.js';
+import { Icon } from '../icons/icon.js';
 
 type DialogProps = {
   name: string;
@@ -29,8 +30,12 @@ export function Dialog({ name, isPanel = false, onClose, children }: DialogProps
       <div class="dialog">
         <div class="dialog-head">
           <h2 class="name">{name}</h2>
-          <button type="button" onClick={(event) => event.currentTarget.closest('dialog')?.close()}>
-            {texts.close}
+          <button
+            type="button"
+            aria-label={texts.close}
+            onClick={(event) => event.currentTarget.closest('dialog')?.close()}
+          >
+            {isPanel ? <Icon name="x" /> : texts.close}
           </button>
         </div>
         {children}

@@ -4,22 +4,33 @@ import type { Desk } from '../app/desk.js';
 import type { Slots } from './slots.js';
 import { onAir as words } from './texts.js';
 
+/** Talkers that were on air at the last drawing, and what was said of the newest of them. */
+type Said = { keys: ReadonlySet<string>; key: string | null; text: string };
+
 export function TalkersSaid({ desk: { onAir, settings } }: { desk: Desk }) {
-  const newestMs = useRef(0);
-  const latest = settings.settings.value.areTalkersSaid ? latestOf(onAir.slots.value) : undefined;
-  // One who was said before is not said again when a later talker ends.
-  const isNew = latest !== undefined && latest.startedAtMs >= newestMs.current;
-  if (isNew) newestMs.current = latest.startedAtMs;
+  const said = useRef<Said>({ keys: new Set(), key: null, text: '' });
+  if (settings.settings.value.areTalkersSaid) said.current = next(said.current, onAir.slots.value);
+  else said.current = { keys: new Set(), key: null, text: '' };
   return (
     <p aria-live="polite" class="visually-hidden">
-      {isNew && words.said(latest.username, latest.talkgroup)}
+      {said.current.text}
     </p>
   );
 }
 
-/** Of the others who talk now: who began last. */
-const latestOf = (slots: Slots) =>
-  slots
+/** New talkers are said together, once. The text stays until the last of them ends, so that nothing is said twice. */
+function next({ keys, key, text }: Said, slots: Slots): Said {
+  const running = slots
     .filter((slot) => slot !== null)
-    .filter(({ isOwn, endedAtMs }) => !isOwn && endedAtMs === null)
-    .sort((one, other) => other.startedAtMs - one.startedAtMs)[0];
+    .filter(({ isOwn, endedAtMs }) => !isOwn && endedAtMs === null);
+  const now = new Set(running.map((slot) => slot.key));
+  const fresh = running.filter((slot) => !keys.has(slot.key));
+  const last = fresh.at(-1);
+  if (last !== undefined)
+    return {
+      keys: now,
+      key: last.key,
+      text: fresh.map((one) => words.said(one.username, one.talkgroup)).join(', '),
+    };
+  return key !== null && now.has(key) ? { keys: now, key, text } : { keys: now, key: null, text: '' };
+}

@@ -59,7 +59,7 @@ export const discoveryRoutes =
         operationId: 'discover',
         summary: 'Find the addresses of the service',
         description:
-          'An app asks its user for one name and reads the rest here. The addresses have the name in the `Host` header, but for a relay with `PUBLIC_WS_URL`. A `Host` header that is more than a name with a port gets 400.',
+          'An app asks its user for one name and reads the rest here. The addresses have the name in the `Host` header, but for a relay with `PUBLIC_WS_URL`. A `Host` header that is more than a name with a port gets 400. Behind a proxy with TLS they have `https` only when `TRUST_PROXY` names it: an app that asked over `https` must not follow an address with `http`.',
         tags: ['discovery'],
         response: answers(Discovery),
       },

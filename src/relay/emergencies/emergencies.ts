@@ -207,7 +207,13 @@ export function createEmergencies(options: EmergenciesOptions) {
       if (!by.isAdmin && emergency.user_id !== by.id) return 'forbidden';
       change(talkgroup, emergency, 'cleared', by.id);
       log.info(
-        { emergency: id, ...placeOf(talkgroup), username: emergency.username, by: by.id },
+        {
+          emergency: id,
+          ...placeOf(talkgroup),
+          user: emergency.user_id,
+          username: emergency.username,
+          by: by.id,
+        },
         'emergency cleared',
       );
       return 'cleared';

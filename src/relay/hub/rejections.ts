@@ -2,15 +2,17 @@
 import type { UserId } from '../../ids.js';
 import type { Close } from '../../protocol/closes.js';
 
-/** Whose handshake it was. Without a user: nobody signed the token, or another key did. */
+/** The owner of the token. Without a user the token is missing, or signed with another key. */
 export interface Rejected {
   readonly user?: UserId;
   /** Where the account was read. */
   readonly username?: string;
 }
 
-/** Each relay logs so many a second. A fleet that comes back after a fault brings thousands. */
+/** Lines of a relay in a second. A fleet that comes back after a fault brings thousands. */
 const LINES_PER_SECOND = 10;
+/** The same without a user: strangers leave room for the others, and fill no disk. */
+const STRANGERS_PER_SECOND = 1;
 
 interface RejectionsOptions {
   readonly nowMs: () => number;
@@ -18,7 +20,12 @@ interface RejectionsOptions {
 }
 
 /** Returns what logs one. The first line after those that were left out has their number as `more`. */
-export function createRejections({ nowMs, log }: RejectionsOptions) {
+export function createRejections(options: RejectionsOptions) {
+  const [users, strangers] = [linesOf(LINES_PER_SECOND, options), linesOf(STRANGERS_PER_SECOND, options)];
+  return (who: Rejected, close: Close): void => (who.user === undefined ? strangers : users)(who, close);
+}
+
+function linesOf(perSecond: number, { nowMs, log }: RejectionsOptions) {
   let secondAtMs = Number.NEGATIVE_INFINITY;
   let lines = 0;
   let more = 0;
@@ -28,7 +35,7 @@ export function createRejections({ nowMs, log }: RejectionsOptions) {
       secondAtMs = nowMs();
       lines = 0;
     }
-    if (lines === LINES_PER_SECOND) {
+    if (lines === perSecond) {
       more++;
       return;
     }

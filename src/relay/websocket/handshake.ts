@@ -1,5 +1,6 @@
 // Checks what a client must send to open a WebSocket, and answers every other request on the relay's port. Knows no
 // uWebSockets.js: a request and an answer are described here.
+import type { RefusalCode } from '../../errors.js';
 import type { Churn } from '../delivery/churn.js';
 import { type Counts, countNotUpgraded } from '../figures/counts.js';
 import type { Claims, Handshake } from '../hub/admission.js';
@@ -33,17 +34,28 @@ export interface Upgrade extends Handshake {
   readonly key: string;
 }
 
+type OwnCode =
+  | 'invalid_websocket_key'
+  | 'origin_not_allowed'
+  | 'upgrade_required'
+  | 'wrong_websocket_version';
+
 /** The answer to any other request. */
 export interface HttpAnswer {
   readonly kind: 'answer';
   readonly status: string;
-  /** For programs. Where src/errors.ts has a name for it, that one. */
-  readonly code: string;
+  /** For programs. Those that REST has too have the same name there. */
+  readonly code: RefusalCode | OwnCode;
   readonly error: string;
   readonly header?: readonly [name: string, value: string];
 }
 
-const answer = (status: string, code: string, error: string, header?: HttpAnswer['header']): HttpAnswer => ({
+const answer = (
+  status: string,
+  code: HttpAnswer['code'],
+  error: string,
+  header?: HttpAnswer['header'],
+): HttpAnswer => ({
   ...{ kind: 'answer', status, code, error },
   ...(header !== undefined && { header }),
 });

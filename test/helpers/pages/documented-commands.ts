@@ -15,7 +15,7 @@ interface Help {
 }
 
 /**
- * Every call in the fences and code spans. `talkgroup-radio` is also a user and an image, so it must begin the command.
+ * Every call in the fences and code spans. `talkgroup-radio` is also a user and an image, so it must begin the command, or follow `exec CONTAINER`.
  * The first word after the program is a command, and so is each plain word after it. Arguments are written `NAME`.
  */
 export function commandsOf(page: string): ShownCommand[] {
@@ -23,7 +23,7 @@ export function commandsOf(page: string): ShownCommand[] {
     .flatMap((code) => code.replaceAll(/\\\n\s*/g, ' ').split('\n'))
     .flatMap((line) => [
       ...line.matchAll(
-        /\bcli\.js(?=\s|$)([^;&|#)>]*)|(?:^|[;&|(]|\$ )\s*(?:sudo |[A-Z_]+=\S+ )*talkgroup-radio(?=\s|$)([^;&|#)>]*)/g,
+        /\bcli\.js(?=\s|$)([^;&|#)>]*)|(?:^|[;&|(]|\$ | exec \S+)\s*(?:sudo |[A-Z_]+=\S+ )*talkgroup-radio(?=\s|$)([^;&|#)>]*)/g,
       ),
     ])
     .map(([, ofFile, ofName]) => (ofFile ?? ofName ?? '').trim().split(/\s+/))
