@@ -8,6 +8,7 @@ const refusals = {
   admin_only: [403, 'admin role required'],
   registration_closed: [403, 'registration is closed'],
   wrong_proof: [403, 'the proof is not that of the accepted key holder'],
+  admin_account: [403, 'the account of an administrator is changed on the command line'],
   not_your_emergency: [403, 'only an admin or the user who raised the emergency may clear it'],
   unknown_path: [404, 'no such path'],
   talkgroup_not_found: [404, 'talkgroup not found'],

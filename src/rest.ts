@@ -22,6 +22,7 @@ import type { Sealing } from './keys/sealing.js';
 import type { Keyring } from './keys/wrapping.js';
 import { talkgroupRoutes } from './talkgroups/routes.js';
 import { userRoutes } from './users/routes.js';
+import { revokeTokens } from './users/store.js';
 
 export interface RestParts {
   readonly config: Pick<
@@ -66,8 +67,9 @@ export function restRoutes(parts: RestParts) {
   const { PASSWORD_MIN_LENGTH: passwordLengthMin, REGISTRATION: registration } = config;
   return [
     authRoutes({
-      ...{ database, passwords, limits, passwordLengthMin, registration },
+      ...{ database, tell, passwords, limits, passwordLengthMin, registration },
       adminUsername: config.ADMIN_USERNAME,
+      revoke: (deadline, revocation) => revokeTokens(database, deadline, { ...revocation, isOwn: false }),
     }),
     userRoutes({ database, tell }),
     talkgroupRoutes({

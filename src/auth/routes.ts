@@ -1,4 +1,4 @@
-// Serves registration, login and password change: the only routes that hash, and therefore wait in the hash queue.
+// Serves registration, login and the ways to another password: the only routes that hash, and therefore wait in the hash queue.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
 import { isPassword } from '../credentials/passwords.js';
@@ -6,18 +6,29 @@ import { isUsername, normalizeUsername } from '../credentials/usernames.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { createGate } from '../db/gate.js';
+import { type Notice, noticeOf, type Tell } from '../db/notice.js';
 import { AppError } from '../errors.js';
+import { EXAMPLE } from '../examples.js';
 import { addressKey } from '../http/address.js';
+import { confirmAll } from '../http/confirm.js';
 import type { Overflow } from '../http/listener.js';
-import { answers, Ok, ok } from '../http/schemas.js';
+import { readUserId } from '../http/paths.js';
+import { answers, idInPath, Ok, ok } from '../http/schemas.js';
+import type { UserId } from '../ids.js';
 import { afterHashing, inTime, untilAnswered } from './hash-deadlines.js';
 import { type Attempt, type Limits, NOBODY } from './limits.js';
 import type { Guess, Passwords } from './passwords.js';
-import { LoggedIn, Login, PasswordChange, Registered, Registration } from './schemas.js';
+import { LoggedIn, Login, PasswordChange, PasswordSetting, Registered, Registration } from './schemas.js';
 import * as store from './store.js';
 
 export interface AuthOptions {
   readonly database: Database;
+  readonly tell: Tell;
+  /** Revokes the tokens of a plain user in the statement that sets what `also` says. null: no such plain user. */
+  readonly revoke: (
+    deadline: Deadline,
+    revocation: { user: UserId; notice: Notice; also: ReturnType<typeof store.passwordToo> },
+  ) => Promise<readonly Notice[] | null>;
   readonly passwords: Passwords;
   readonly limits: Limits;
   /** Shortest password at registration and change (characters). */
@@ -46,10 +57,12 @@ export const authOverflow = ({ isFull }: Pick<Passwords, 'isFull'>): Overflow =>
   ]);
 };
 
-/** POST /auth/register, /auth/login and /auth/changepassword. */
+/** POST /auth/register, /auth/login and /auth/changepassword, PUT /users/:id/password. */
 export const authRoutes =
   ({
     database,
+    tell,
+    revoke,
     passwords,
     limits,
     passwordLengthMin,
@@ -193,6 +206,55 @@ export const authRoutes =
       const change = { user: user.sub, oldHash, newHash };
       const changed = await store.changePassword(database, afterHashing(deadline), change);
       if (!changed) throw new AppError('invalid_credentials');
+    }
+
+    const set = {
+      config: {
+        access: 'admin',
+        refusals: [
+          'admin_account',
+          'user_not_found',
+          'too_many_requests',
+          'login_queue_full',
+          'outcome_unknown',
+          'relay_unconfirmed',
+        ],
+        badRequests: ['short_password'],
+      },
+      schema: {
+        operationId: 'setPassword',
+        summary: 'Set the password of a user',
+        description:
+          'For a password that was forgotten. Unless `keep_tokens` is true, all tokens of the user get 401, the relay closes the sockets with 1008 `invalid token`, and the key holders of the user are deleted. A login right after it gets a token that is dated up to 14 s ahead. The password of an administrator is set by a command.',
+        tags: ['users'],
+        params: idInPath('Id of the user.', EXAMPLE.user),
+        body: PasswordSetting,
+        response: answers(Ok),
+      },
+    } as const;
+
+    app.put('/users/:id/password', set, async (request) => {
+      refuseShort(request.body.password);
+      const user = readUserId(request.params.id);
+      await passwords.withPlace(addressKey(request.ip), () => setFor(user, request));
+      return ok;
+    });
+
+    async function setFor(user: UserId, { body, deadline }: Asked<PasswordSetting>): Promise<void> {
+      const role = await lookUp(deadline, () => store.roleOf(database, deadline, user));
+      if (role === null) throw new AppError('user_not_found');
+      if (role === 'admin') throw new AppError('admin_account');
+      const passwordHash = await passwords.hash(body.password, inTime(deadline));
+      const write = afterHashing(deadline);
+      if (body.keep_tokens === true) {
+        const isSet = await store.replacePassword(database, write, { user, passwordHash });
+        if (!isSet) throw new AppError('admin_account'); // promoted meanwhile
+        return;
+      }
+      const notice = noticeOf({ kind: 'user_revoked', user });
+      const notices = await revoke(write, { user, notice, also: store.passwordToo(passwordHash) });
+      if (notices === null) throw new AppError('admin_account');
+      await confirmAll(tell, notices, untilAnswered(deadline));
     }
 
     async function lookUp<T>(deadline: Deadline, ask: () => Promise<T>): Promise<T> {

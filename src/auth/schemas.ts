@@ -62,6 +62,17 @@ export const LoggedIn = Type.Object(
   { title: 'LoggedIn', description: 'A new token.', examples: [{ jwt: EXAMPLE.jwt }] },
 );
 
+export type PasswordSetting = Static<typeof PasswordSetting>;
+export const PasswordSetting = Type.Object(
+  {
+    password: NewPassword,
+    keep_tokens: Type.Optional(
+      Type.Boolean({ description: 'true: the radios of the user stay logged in. Default: false.' }),
+    ),
+  },
+  { title: 'PasswordSetting', examples: [{ password: 'correct horse battery', keep_tokens: false }] },
+);
+
 export type PasswordChange = Static<typeof PasswordChange>;
 export const PasswordChange = Type.Object(
   { oldPassword: Type.String(), newPassword: NewPassword },

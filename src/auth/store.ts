@@ -189,6 +189,33 @@ export async function changePassword(
   return changed.length > 0;
 }
 
+/** null: no such user. */
+export async function roleOf(database: Database, deadline: Deadline, user: UserId): Promise<Role | null> {
+  const [row] = await database.read<{ role: Role }>(
+    deadline,
+    (sql) => sql`select role from users where id = ${user}`,
+  );
+  return row?.role ?? null;
+}
+
+/** The password of a plain user alone. False: no such plain user. */
+export async function replacePassword(
+  database: Database,
+  deadline: Deadline,
+  { user, passwordHash }: { user: UserId; passwordHash: string },
+): Promise<boolean> {
+  const changed = await database.write(
+    deadline,
+    (sql) => sql`
+      update users set password_hash = ${passwordHash} where id = ${user} and role = 'user'
+      returning id`,
+  );
+  return changed.length > 0;
+}
+
+/** The same for an `update` that sets other columns too. */
+export const passwordToo = (passwordHash: string) => (sql: Sql) => sql`, password_hash = ${passwordHash}`;
+
 /** Whether this user exists, and is an admin. */
 export async function hasAdmin(database: Database, deadline: Deadline, username: string): Promise<boolean> {
   const rows = await database.read<{ id: UserId }>(

@@ -8,7 +8,8 @@ export interface Page {
   readonly after: string | null;
 }
 
-type Fragment = postgres.PendingQuery<postgres.Row[]>;
+/** A part of a statement. */
+export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 /**
  * The end of a statement, behind the conditions of its WHERE; `id` is a column that has an index. It reads one row more

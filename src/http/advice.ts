@@ -48,6 +48,10 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
     means: 'The operator set `REGISTRATION=closed`.',
     retry: 'No. The operator adds accounts.',
   },
+  admin_account: {
+    means: 'The user is an administrator.',
+    retry: 'No. The operator has a command for it.',
+  },
   not_your_emergency: {
     means: 'Another user raised the emergency.',
     retry: NO,

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify, notifyOwnUser } from '../db/notice.js';
-import { holds, type Keys, type Listing, listingBy, sortKeyOf } from '../db/pages.js';
+import { type Fragment, holds, type Keys, type Listing, listingBy, sortKeyOf } from '../db/pages.js';
 import type { Sql } from '../db/pool.js';
 import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from '../db/rotation.js';
 import type { UserId } from '../ids.js';
@@ -52,15 +52,27 @@ const foundIn = (sql: Sql, find: string) => sql`
 export async function revokeTokens(
   database: Database,
   deadline: Deadline,
-  { user, notice, isOwn }: { user: UserId; notice: Notice; isOwn: boolean },
+  { user, notice, isOwn, also }: Revocation,
 ): Promise<readonly Notice[] | null> {
   const [revoked] = await database.write<Rotated>(
     deadline,
     (sql) => sql`
-      with ${revoking(sql, { whose: sql`id = ${user}`, isOwn })}
+      with ${revoking(sql, {
+        whose: also === undefined ? sql`id = ${user}` : sql`id = ${user} and role = 'user'`,
+        withLogins: also !== undefined,
+        ...{ isOwn, also },
+      })}
       select ${notify(sql, notice)}, ${rotationNotices(sql)} from revoked`,
   );
   return revoked === undefined ? null : [notice, ...revoked.notices];
+}
+
+export interface Revocation {
+  readonly user: UserId;
+  readonly notice: Notice;
+  readonly isOwn: boolean;
+  /** What the statement sets besides, in an account that is no administrator's. Logins that are under way end, too. */
+  readonly also?: (sql: Sql) => Fragment;
 }
 
 export interface TakingBack {
@@ -99,18 +111,23 @@ const LOGIN_S_MAX = 4;
 interface Revoking extends Pick<TakingBack, 'withLogins' | 'isDemoted'> {
   readonly whose: ReturnType<Sql>;
   readonly isOwn: boolean;
+  readonly also?: Revocation['also'];
 }
 
 /**
  * CTEs: `revoked` has the id of the user. The first key holder after it needs no acceptance, unless the user revoked: who
  * has the password could otherwise log out everywhere, log in, and have keys that nobody accepted.
  */
-const revoking = (sql: Sql, { whose, isOwn, withLogins = false, isDemoted = false }: Revoking) => sql`
+const revoking = (
+  sql: Sql,
+  { whose, isOwn, withLogins = false, isDemoted = false, also = () => sql`` }: Revoking,
+) => sql`
   revoked as (
     update users
     set valid_from = ${nextMoment(sql, withLogins ? LOGIN_S_MAX : 1)},
         had_holder = had_holder and ${isOwn}::boolean,
         role = case when ${isDemoted}::boolean then 'user' else role end
+        ${also(sql)}
     where ${whose} returning id
   ), lost as (
     delete from key_holders where user_id in (select id from revoked) returning user_id

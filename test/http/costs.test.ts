@@ -68,6 +68,11 @@ t.test('each route takes the statements that the table says, and each route is i
       '/auth/changepassword',
       { oldPassword: PASSWORD, newPassword: PASSWORD },
     ],
+    'PUT /users/:id/password': [
+      admin,
+      `/users/${bob.userId}/password`,
+      { password: PASSWORD, keep_tokens: true },
+    ],
     'GET /users': [admin, '/users'],
     'GET /me': [radio, '/me'],
     'GET /talkgroups': [radio, '/talkgroups'],

@@ -13,6 +13,7 @@ const contract: Record<string, 'public' | 'user' | 'admin'> = {
   'POST /auth/register': 'public',
   'POST /auth/login': 'public',
   'POST /auth/changepassword': 'user',
+  'PUT /users/:id/password': 'admin',
   'POST /auth/revoke': 'user',
   'GET /users': 'admin',
   'POST /users/:id/revoke': 'admin',

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { eventually } from '../helpers/eventually.js';
-import { type AccountCaller, PASSWORD, type Service, service } from '../helpers/http/rest.js';
+import { type AccountCaller, type Caller, PASSWORD, type Service, service } from '../helpers/http/rest.js';
 
 t.setTimeout(300_000);
 
@@ -167,6 +167,52 @@ t.test('an admin revokes all tokens of a user, and the next login works immediat
   for (const unknown of [randomUUID(), 'x', '%00'])
     t.match(await s.admin.post(`/users/${unknown}/revoke`), NO_USER);
   t.equal(s.notices.length, 2, 'the relay gets no notification of an unknown user');
+});
+
+t.test('an admin sets a password that was forgotten, and the radios of the user log in again', async (t) => {
+  const s = await service(t);
+  const { userId: user, username } = s.radio;
+  const login = (password: string) => s.nobody.post('/auth/login', { username, password });
+  const set = (body: object, who: Caller = s.admin, id: string = user) =>
+    who.put(`/users/${id}/password`, body);
+  t.match(await set({ password: 'second', keep_tokens: true }), OK);
+  t.equal((await s.radio.get('/me')).status, 200, 'the tokens are kept');
+  t.match(await login(PASSWORD), { status: 401, body: { error: 'invalid credentials' } });
+  t.match(await set({ password: 'third' }), OK);
+  t.equal((await s.radio.get('/me')).status, 401);
+  const { body } = await login('third');
+  t.equal((await s.withToken((body as { jwt: string }).jwt).get('/me')).status, 200);
+  t.match(s.notices, [{ kind: 'user_revoked', user }]);
+
+  const admin = {
+    status: 403,
+    body: { error: 'the account of an administrator is changed on the command line' },
+  };
+  const [row] = await s.sql<{ id: string }>((sql) => sql`select id from users where role = 'admin'`);
+  t.match(await set({ password: 'x' }, s.admin, row?.id), admin);
+  t.match(await set({ password: 'x' }, s.admin, randomUUID()), NO_USER);
+  t.equal((await set({ password: 'x' }, await s.account())).status, 403);
+  for (const wrong of [{}, { password: '' }, { password: 'x'.repeat(73) }, { password: 'x', keep_tokens: 1 }])
+    t.equal((await set(wrong)).status, 400, JSON.stringify(wrong));
+});
+
+t.test('no login that is under way with the old password outlives the new one', async (t) => {
+  const s = await service(t);
+  const { userId, username } = s.radio;
+  let old = PASSWORD;
+  for (let round = 0; round < 8; round++) {
+    const next = `password ${round}`;
+    const [login, set] = await Promise.all([
+      s.nobody.post('/auth/login', { username, password: old }),
+      s.admin.put(`/users/${userId}/password`, { password: next }),
+    ]);
+    t.match(set, OK);
+    if (login.status === 200) {
+      const { jwt } = login.body as { jwt: string };
+      t.equal((await s.withToken(jwt).get('/me')).status, 401, `round ${round}`);
+    }
+    old = next;
+  }
 });
 
 t.test('a user revokes all own tokens, the one of the request too, and nothing of others', async (t) => {
