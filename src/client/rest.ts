@@ -106,17 +106,17 @@ export async function callRest<T extends object>({
   const error = hasText ? String(answer.error) : `the service answered ${response.status}`;
   const seconds = Number(response.headers.get('retry-after') ?? Number.NaN);
   const retryAfterS = Number.isFinite(seconds) ? seconds : null;
-  const code = response.headers.get('error-code') ?? EARLIER_CODES.get(error) ?? null;
-  throw new RestError(response.status, error, retryAfterS, code);
+  const code = response.headers.get('error-code') ?? EARLIER_CODES.find(([, text]) => text.test(error))?.[0];
+  throw new RestError(response.status, error, retryAfterS, code ?? null);
 }
 
 /** During an update a node of the version before answers without a code. These decide what a client does. */
-const EARLIER_CODES: ReadonlyMap<string, string> = new Map([
-  ['invalid credentials', 'invalid_credentials'],
-  ['device disabled', 'device_disabled'],
-  ['the change is stored, but the relay has not confirmed it', 'relay_unconfirmed'],
-  ['the database did not answer in time: the outcome is unknown', 'outcome_unknown'],
-]);
+const EARLIER_CODES: readonly (readonly [code: string, text: RegExp])[] = [
+  ['invalid_credentials', /^invalid c/],
+  ['device_disabled', /^device d/],
+  ['relay_unconfirmed', /is stored/],
+  ['outcome_unknown', /is unknown$/],
+];
 
 /**
  * The answer of a change. null: the change is stored, and the relay has not confirmed it. Such a change must not be sent

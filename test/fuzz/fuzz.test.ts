@@ -66,9 +66,10 @@ async function saidOf(t: Test, answer: (response: ServerResponse, body: string) 
   return failures.map(({ why, input }) => `${why} ${input}`).join('\n');
 }
 
-function sends(response: ServerResponse, status: number, body: object): void {
+function sends(response: ServerResponse, status: number, body: object, code = 'bad_request'): void {
   const text = JSON.stringify(body);
-  response.writeHead(status, { 'content-type': 'application/json', 'content-length': text.length }).end(text);
+  const headers = { 'content-type': 'application/json', 'content-length': text.length, 'error-code': code };
+  response.writeHead(status, headers).end(text);
 }
 
 t.test('what a server must not answer is found, and made small', async (t) => {
@@ -77,6 +78,11 @@ t.test('what a server must not answer is found, and made small', async (t) => {
   t.match(await refusing({ error: 'x' }, 503), /when to come back/);
   t.match(await refusing({ error: 'x', stack: 'y' }), /stack is not documented/);
   t.match(await refusing({ message: 'x' }), /error is missing/);
+  for (const code of ['username_taken', 'no_such_code'])
+    t.match(
+      await saidOf(t, (response) => sends(response, 400, { error: 'x' }, code)),
+      /its Error-Code is not of this status/,
+    );
   t.match(await refusing({ ok: true, id: 1 }, 200), /id is not documented/);
   t.match(await refusing({ ok: true }, 200), /does not keep to the schema/);
   t.match(await saidOf(t, (response) => response.destroy()), /without an answer/);

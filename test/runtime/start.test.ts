@@ -45,5 +45,5 @@ t.test('under a Node older than the engines field the start ends with one senten
 t.test('a command given to the service ends it with one sentence instead of starting it', async (t) => {
   const { status, stdout, stderr } = start(t, '', 'health');
   t.strictSame({ status, stdout }, { status: 1, stdout: '' });
-  t.match(stderr, /^cannot start: unknown argument "health", [^\n]*dist\/src\/cli\.js"\n$/);
+  t.match(stderr, /^cannot start: unknown argument "health", [^\n]*"talkgroup-radio"\n$/);
 });
