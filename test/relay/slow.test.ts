@@ -481,23 +481,26 @@ t.test(
     t.test('a text that was dropped after a frame is followed by new snapshots', async (t) => {
       const { talkgroup, radios } = await group(s, 'hidden', 10);
       const [a, b, deaf, ...clickers] = radios;
-      const before = await overruns(s);
-      deaf.socket.pause();
-      let turn = 0;
-      // In each turn of the relay frames, and behind them a burst of a single one.
-      while ((await overruns(s)) === before) {
-        for (let frame = 0; frame < 20; frame++)
-          a.speaks(talkgroup.number, 'x'.repeat(8000), { start: turn + frame === 0 });
-        const clicker = clickers[turn % clickers.length] as Radio;
-        clicker.speaks(talkgroup.number, 'click', { start: true, end: true });
-        turn++;
-        await b.hears('TALK_ENDED', ({ session }) => session === clicker.session);
-      }
-      deaf.socket.resume();
-      await deaf.hears('LAG');
-      await deaf.settled();
       const ends = ({ arrivals }: Radio) =>
         arrivals.filter((one) => !isFrame(one) && one.type === 'TALK_ENDED');
+      let turn = 0;
+      // The kernel may take more between a frame that is dropped and the text behind it. Then the text comes, and it goes on.
+      for (let round = 0; round < 5 && ends(deaf).length === turn; round++) {
+        const before = await overruns(s);
+        deaf.socket.pause();
+        // In each turn of the relay frames, and behind them a burst of a single one.
+        while ((await overruns(s)) === before) {
+          for (let frame = 0; frame < 20; frame++)
+            a.speaks(talkgroup.number, 'x'.repeat(8000), { start: turn + frame === 0 });
+          const clicker = clickers[turn % clickers.length] as Radio;
+          clicker.speaks(talkgroup.number, 'click', { start: true, end: true });
+          turn++;
+          await b.hears('TALK_ENDED', ({ session }) => session === clicker.session);
+        }
+        deaf.socket.resume();
+        await deaf.hears('LAG');
+        await deaf.settled();
+      }
       t.ok(ends(deaf).length < turn, 'it lost the last text');
       t.ok(deaf.arrivals.some(isResync), 'and was told all its talkgroups');
     });
