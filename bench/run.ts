@@ -209,10 +209,8 @@ async function keep(name: string, folder: string, result: object): Promise<strin
 
 /** What was measured, as far as git knows: null outside a repository. */
 function readCommit(): { readonly hash: string; readonly srcChanged: boolean } | null {
-  const git = (...args: string[]) =>
-    execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
   try {
-    return { hash: git('rev-parse', 'HEAD'), srcChanged: git('status', '--porcelain', 'src') !== '' };
+    return { hash: git('rev-parse', 'HEAD'), srcChanged: isChanged('src') };
   } catch {
     // Expected: no git, or no repository.
     return null;
@@ -220,10 +218,18 @@ function readCommit(): { readonly hash: string; readonly srcChanged: boolean } |
 }
 
 /** Whether goals or loads differ from the commit. Results do not count. */
-const isBenchChanged = (): boolean =>
-  execFileSync('git', ['status', '--porcelain', 'bench', ':!bench/results', 'package-lock.json'], {
-    encoding: 'utf8',
-  }) !== '';
+function isBenchChanged(): boolean {
+  return isChanged('bench', ':!bench/results', 'package-lock.json');
+}
+
+function isChanged(...paths: string[]): boolean {
+  return git('status', '--porcelain', ...paths) !== '';
+}
+
+/** What git prints. Throws without git, and outside of a repository. */
+function git(...args: string[]): string {
+  return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
+}
 
 /** Of what servers are made of; null: not installed. */
 function readVersions() {

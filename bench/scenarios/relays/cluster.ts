@@ -1,5 +1,4 @@
 // What does a frame cost that goes to another node, and how much later is it heard there? Two nodes, one nats-server.
-
 import { type AccessRun, faultsOfAccess, measureAccessOn } from '../../experiments/access.js';
 import {
   estimateOf,

@@ -1,5 +1,4 @@
 // Plays the same loads on one and on two relay threads in turns: what a delivery costs, and the share of the busiest thread.
-
 import { type Claim, type Comparison, compare, linesOfSides } from '../../experiments/comparison.js';
 import { forthAndBack, playContest } from '../../experiments/contest.js';
 import { cast, type Lineup, RELAY, settingsOf, TWO_THREADS, withLineup } from '../../experiments/lineup.js';

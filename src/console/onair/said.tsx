@@ -7,10 +7,11 @@ import { onAir as words } from './texts.js';
 /** Talkers that were on air at the last drawing, and what was said of the newest of them. */
 type Said = { keys: ReadonlySet<string>; key: string | null; text: string };
 
+const NOTHING: Said = { keys: new Set(), key: null, text: '' };
+
 export function TalkersSaid({ desk: { onAir, settings } }: { desk: Desk }) {
-  const said = useRef<Said>({ keys: new Set(), key: null, text: '' });
-  if (settings.settings.value.areTalkersSaid) said.current = next(said.current, onAir.slots.value);
-  else said.current = { keys: new Set(), key: null, text: '' };
+  const said = useRef(NOTHING);
+  said.current = settings.settings.value.areTalkersSaid ? next(said.current, onAir.slots.value) : NOTHING;
   return (
     <p aria-live="polite" class="visually-hidden">
       {said.current.text}
@@ -32,5 +33,5 @@ function next({ keys, key, text }: Said, slots: Slots): Said {
       key: last.key,
       text: fresh.map((one) => words.said(one.username, one.talkgroup)).join(', '),
     };
-  return key !== null && now.has(key) ? { keys: now, key, text } : { keys: now, key: null, text: '' };
+  return key !== null && now.has(key) ? { keys: now, key, text } : { ...NOTHING, keys: now };
 }
