@@ -3,11 +3,11 @@ import t from 'tap';
 import { WebSocket } from 'ws';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { connected, connection, desk } from '../helpers/browser/desk.js';
-import { freePort } from '../helpers/browser/free-port.js';
 import { migratedDatabase } from '../helpers/database/cluster.js';
 import { comesTrue } from '../helpers/eventually.js';
 import { metric } from '../helpers/http/exposition.js';
 import { startChaosProxy } from '../helpers/network/chaos-proxy.js';
+import { freePort } from '../helpers/programs.js';
 import { linkedNodes } from '../helpers/service/linked-nodes.js';
 import { service, serviceProcess } from '../helpers/service/service.js';
 

@@ -7,7 +7,6 @@ import assert from 'node:assert/strict';
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -19,6 +18,7 @@ import { AppError } from '../../src/errors.js';
 import { compare, inS, insertInto, keepWriting, type Outcome } from '../helpers/database/write-ledger.js';
 import { eventually, HANGS_MS } from '../helpers/eventually.js';
 import { callJson } from '../helpers/http/call-json.js';
+import { freePort } from '../helpers/programs.js';
 import { within } from '../helpers/within.js';
 
 const POSTGRES_KILLS = Number(process.env.KILLS_POSTGRES ?? 2);
@@ -157,7 +157,7 @@ async function startNode(t: Test) {
   const dataDir = await mkdtemp(join(tmpdir(), 'talkgroup-radio-test-'));
   t.teardown(() => rm(dataDir, { recursive: true, force: true }));
   // The same after every restart, for clients that come back.
-  const [port = 0, wsPort = 0] = await freePorts(2);
+  const [port, wsPort] = [await freePort(), await freePort()];
   const rest = `http://127.0.0.1:${port}`;
   const start = () => launch({ DATA_DIR: dataDir, PORT: String(port), WS_PORT: String(wsPort) });
   let child = await start();
@@ -193,15 +193,6 @@ interface Answer {
   readonly jwt?: string;
   readonly error?: string;
   readonly talkgroup?: { readonly id: string };
-}
-
-/** Ports nobody listens at. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'));
-  await Promise.all(servers.map((server) => once(server, 'listening')));
-  const ports = servers.map((server) => (server.address() as AddressInfo).port);
-  await Promise.all(servers.map((server) => once(server.close(), 'close')));
-  return ports;
 }
 
 /** Resolves when it serves. */

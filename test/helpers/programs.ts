@@ -1,6 +1,7 @@
 // Programs of Debian packages that tests run: nginx, Caddy, PostgreSQL's own tools, promtool, systemd-analyze.
 import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
+import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
 import { accessSync, constants, readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
@@ -75,11 +76,13 @@ export async function run(
 
 /**
  * A port of 127.0.0.1 that nothing listens on. It is below the range from which the kernel gives out ports by itself, so
- * that no connection takes it before its server listens, or while that is away.
+ * that no connection takes it before its server listens, or while that is away. No other test gets it either: until this
+ * process ends it holds the UDP port of the same number, which every caller tries to bind first.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
     const port = randomInt(20_000, 30_000);
+    if (!(await isHeld(port))) continue;
     const probe = createServer();
     const isFree = await new Promise<boolean>((resolve) => {
       probe.once('error', () => resolve(false)).listen(port, '127.0.0.1', () => resolve(true));
@@ -88,4 +91,13 @@ export async function freePort(): Promise<number> {
     await new Promise((resolve) => probe.close(resolve));
     return port;
   }
+}
+
+function isHeld(port: number): Promise<boolean> {
+  const hold = createSocket('udp4').unref();
+  return new Promise((resolve) => {
+    hold
+      .once('error', () => resolve(false))
+      .bind({ port, address: '127.0.0.1', exclusive: true }, () => resolve(true));
+  });
 }

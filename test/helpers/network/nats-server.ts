@@ -1,7 +1,7 @@
 // A nats-server for tests, of Debian's package or newer, on a free port of 127.0.0.1.
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { writeFileSync } from 'node:fs';
+import { closeSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import type { Test } from 'tap';
@@ -55,14 +55,21 @@ export async function launchNatsServer(
 ): Promise<NatsServer> {
   const file = join(folder, `nats-${port}.conf`);
   writeFileSync(file, `listen: "127.0.0.1:${port}"\n${settings}\n`);
-  const child = spawn(programPath('nats-server') ?? 'nats-server', ['-c', file], { stdio: 'ignore' });
+  const log = openSync(join(folder, `nats-${port}.log`), 'w');
+  const child = spawn(programPath('nats-server') ?? 'nats-server', ['-c', file], {
+    stdio: ['ignore', log, log],
+  });
+  closeSync(log);
   const exited = once(child, 'exit');
   t.teardown(async () => {
     child.kill('SIGKILL');
     await exited;
   });
   for (let tries = 0; !(await accepts(port)); tries++) {
-    if (tries === 100) throw new Error('nats-server did not accept a connection within 5 s');
+    if (tries === 400 || child.exitCode !== null) {
+      const said = readFileSync(join(folder, `nats-${port}.log`), 'utf8').slice(-1000);
+      throw new Error(`nats-server accepts no connection (exit code ${child.exitCode}): ${said}`);
+    }
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   return { child };
