@@ -77,7 +77,7 @@ export async function run(
 /**
  * A port of 127.0.0.1 that nothing listens on. It is below the range from which the kernel gives out ports by itself, so
  * that no connection takes it before its server listens, or while that is away. No other test gets it either: until this
- * process ends it holds the UDP port of the same number, which every caller tries to bind first.
+ * process ends it holds the UDP port HELD_BELOW it, which every caller tries to bind first.
  */
 export async function freePort(): Promise<number> {
   for (;;) {
@@ -93,11 +93,14 @@ export async function freePort(): Promise<number> {
   }
 }
 
+/** Not the UDP port of the same number, which is that of HTTP/3. */
+const HELD_BELOW = 10_000;
+
 function isHeld(port: number): Promise<boolean> {
   const hold = createSocket('udp4').unref();
   return new Promise((resolve) => {
     hold
       .once('error', () => resolve(false))
-      .bind({ port, address: '127.0.0.1', exclusive: true }, () => resolve(true));
+      .bind({ port: port - HELD_BELOW, address: '127.0.0.1', exclusive: true }, () => resolve(true));
   });
 }
