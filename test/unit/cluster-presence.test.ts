@@ -145,6 +145,34 @@ t.test('when names were lost between relays PRESENCE has the number alone', asyn
   t.notOk(told.joined ?? told.left);
 });
 
+t.test('who came and left beside a session that moves is not counted for ever', async (t) => {
+  const { all, radios } = await relaysWithRadios(t, 2, directory(), { resumeMs: 1000 });
+  const [a, b] = all;
+  const [ann] = radios;
+  await watches(ann, b);
+  for (let round = 0; round < 3; round++) {
+    const mover = await b.radio();
+    await online(ann, 3);
+    // All within a period of the other relay, which begins behind its announcement.
+    const brief = await b.radio();
+    mover.breaks();
+    const moved = await a.radio(mover.user, { resume: mover.token });
+    t.equal(moved.session.number, mover.session.number);
+    brief.breaks();
+    const last = await b.radio();
+    const seen = await eventually(() => {
+      const one = (ann.heard('PRESENCE') as unknown as Presence[]).find(({ joined = [] }) =>
+        joined.some(({ session }) => session === last.session.number),
+      );
+      if (one === undefined) throw new Error('not named');
+      return one;
+    });
+    t.equal(seen.online, 4, `round ${round}`);
+    for (const one of [moved, last]) one.breaks();
+    await online(ann, 2);
+  }
+});
+
 t.test('a page of the members has the number online that belongs to it', async (t) => {
   const { ann, b } = await annWatches(t);
   const bob = await b.radio();

@@ -79,12 +79,12 @@ export class Stream<Talkgroup extends Shared> {
     return this;
   }
 
-  /** Tells the others how many sessions are online here, when that is due, or now. */
-  tellCount(isNow = false): void {
+  /** Tells the others how many sessions are online here, when that is due. */
+  tellCount(): void {
     const { stage } = this.services;
     const watches = stage.isWatched(this.talkgroup);
     // Where one of the others watches, those that came and left are told with their names, once a second.
-    const isCounted = isNow || (this.isMoved && !this.talkgroup.feed.isWatchedElsewhere);
+    const isCounted = this.isMoved && !this.talkgroup.feed.isWatchedElsewhere;
     if (!isCounted && watches === this.watchesTold) return;
     if (isCounted) {
       this.changes++;

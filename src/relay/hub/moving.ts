@@ -91,7 +91,7 @@ export function createMoving(options: MovingOptions) {
     session.letGo();
     const heard = [...session.user.memberships.values()]; // before the user is forgotten
     session.end('disconnected');
-    for (const { talkgroup } of heard) sharing.movedOn(talkgroup, session.number);
+    for (const { talkgroup } of heard) sharing.movedOn(talkgroup);
     log.info({ session: session.number, user: session.user.id, relay: to }, 'session given to another relay');
     return moved;
   }

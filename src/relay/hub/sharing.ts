@@ -210,13 +210,10 @@ export function createSharing(options: SharingOptions) {
     handOver: (to: number, talk: Talk, played: RemoteBurst) =>
       cluster?.streamOf(talk.talkgroup)?.handOver(to, played.talker, played, nowMs()),
 
-    /**
-     * The session goes to another relay. Before that relay has it the others are told that it is not online here, so that it
-     * counts once, and that its end here is not told behind its beginning there.
-     */
-    movedOn(talkgroup: Talkgroup, session: number): void {
-      const isUntold = presence.movedOn(talkgroup, session);
-      cluster?.streamOf(talkgroup)?.tellCount(isUntold);
+    /** A session went to another relay. Before that relay has it the others are told, so that it counts once. */
+    movedOn(talkgroup: Talkgroup): void {
+      presence.tellNow(talkgroup, elsewhere);
+      cluster?.streamOf(talkgroup)?.tellCount();
     },
 
     /** A session came here from another relay, and its burst there goes on or has ended. */

@@ -51,7 +51,10 @@ export function createPresence(fanout: Pick<Fanout, 'online' | 'onlineHere' | 'p
   }
 
   return {
-    /** Other relays are told at once who came and left: before a page that may show it, so that their numbers go with it. */
+    /**
+     * Other relays are told at once who came and left: before a page that may show it, so that their numbers go with it, and
+     * before a session that left is at one of them.
+     */
     tellNow,
 
     /** A session watches the talkgroup from now on. */
@@ -87,10 +90,6 @@ export function createPresence(fanout: Pick<Fanout, 'online' | 'onlineHere' | 'p
       told?.left(memberBody(session, membership));
       listings.get(talkgroup)?.listing.delete(session);
     },
-
-    /** The session left for another relay. true: the relays where sessions watch would have heard of that later. */
-    movedOn: (talkgroup: Talkgroup, session: number): boolean =>
-      rosters.get(talkgroup)?.told?.movedOn(session) === true,
 
     /** Sessions of other relays came or left there. */
     recounted(talkgroup: Talkgroup): void {

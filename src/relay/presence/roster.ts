@@ -44,11 +44,6 @@ export class Roster {
     else this.keep(was.session, { before: change.before, now: null });
   }
 
-  /** The session is at another relay from now on, which names it. true: that it left would have been told later. */
-  movedOn(session: number): boolean {
-    return this.changes.delete(session);
-  }
-
   /** Sessions of another relay came and left, as it tells once a second. Two of its messages may fall in one period. */
   toldElsewhere(joined: readonly Member[], left: readonly number[]): void {
     for (const session of left) this.keep(session, { before: 'unknown', now: null });
