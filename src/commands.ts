@@ -15,6 +15,7 @@ import { type Database, openDatabase } from './db/client.js';
 import { deadlineIn } from './db/deadline.js';
 import { borrowEmbedded, hasEmbedded } from './db/embedded.js';
 import { migrate } from './db/migrate.js';
+import { takeBack } from './db/revocation.js';
 import { EPOCHS_KEPT } from './db/rotation.js';
 import { type HolderId, readId, type TalkgroupId } from './ids.js';
 import { exportEpochs } from './keys/exporting.js';
@@ -23,7 +24,6 @@ import { createKeyring } from './keys/wrapping.js';
 import { createLog } from './log.js';
 import { CLEAR_TEXT_RULE } from './text.js';
 import { askToReload } from './tls/reload.js';
-import { takeBack } from './users/store.js';
 
 /** Time limit of a command (ms). No request waits for it, so it can wait for a database that is starting. */
 const COMMAND_MS = 10_000;

@@ -22,6 +22,8 @@ const refusals = {
   method_not_allowed: [405, 'method not allowed'],
   request_timeout: [408, 'request not received in time'],
   username_taken: [409, 'username taken'],
+  device_inactive: [409, 'the device is disabled'],
+  open_emergency: [409, 'the user has an open emergency'],
   holders_full: [409, 'the account has 8 accepted key holders: delete one first'],
   no_secrets_key: [409, 'the master secret must be encrypted before encryption can be required'],
   not_enforced: [409, 'not every node of the service can enforce encryption'],

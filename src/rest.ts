@@ -3,9 +3,11 @@ import type { Limits } from './auth/limits.js';
 import { createOwnPassword } from './auth/own-password.js';
 import type { Passwords } from './auth/passwords.js';
 import { authRoutes } from './auth/routes.js';
+import { settingRoutes } from './auth/setting/routes.js';
 import type { Config } from './config/config.js';
 import type { Database } from './db/client.js';
 import type { Tell } from './db/notice.js';
+import { linkRoutes } from './devices/links/routes.js';
 import { deviceRoutes } from './devices/routes.js';
 import { emergencyRoutes } from './emergencies/routes.js';
 import type { StoreFix } from './gps/intake.js';
@@ -22,7 +24,6 @@ import type { Sealing } from './keys/sealing.js';
 import type { Keyring } from './keys/wrapping.js';
 import { talkgroupRoutes } from './talkgroups/routes.js';
 import { userRoutes } from './users/routes.js';
-import { revokeTokens } from './users/store.js';
 
 export interface RestParts {
   readonly config: Pick<
@@ -67,16 +68,17 @@ export function restRoutes(parts: RestParts) {
   const { PASSWORD_MIN_LENGTH: passwordLengthMin, REGISTRATION: registration } = config;
   return [
     authRoutes({
-      ...{ database, tell, passwords, limits, passwordLengthMin, registration },
+      ...{ database, passwords, limits, passwordLengthMin, registration },
       adminUsername: config.ADMIN_USERNAME,
-      revoke: (deadline, revocation) => revokeTokens(database, deadline, { ...revocation, isOwn: false }),
     }),
+    settingRoutes({ database, tell, passwords, passwordLengthMin }),
     userRoutes({ database, tell }),
     talkgroupRoutes({
       ...{ database, tell, lists, keyring, isEnforced },
       directory: config.TALKGROUP_DIRECTORY,
     }),
     deviceRoutes({ database, tell, lists }),
+    linkRoutes({ database, tell }),
     gpsRoutes({ database, storeFix }),
     keyRoutes({ database, tell, sealing, keyring }),
     permissionRoutes({ database, tell }),

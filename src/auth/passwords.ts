@@ -146,3 +146,9 @@ export function createPasswords({
 
 // Our cost, and a salt of 128 bits, whose last character carries two of them: bcrypt turns down all else at once.
 const WELL_FORMED = /^\$2[abxy]\$10\$[./A-Za-z0-9]{21}[.Oeu][./A-Za-z0-9]{31}$/;
+
+/** Throws `bad_request`. */
+export function refuseShort(password: string, lengthMin: number): void {
+  if ([...password].length >= lengthMin) return;
+  throw new AppError('bad_request', `the password must have at least ${lengthMin} characters`);
+}

@@ -1,34 +1,25 @@
-// Serves registration, login and the ways to another password: the only routes that hash, and therefore wait in the hash queue.
+// Serves registration, login and the change of the own password. They hash, and therefore wait in the hash queue.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
 import { isPassword } from '../credentials/passwords.js';
 import { isUsername, normalizeUsername } from '../credentials/usernames.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
+import { linkDevice } from '../db/device-link.js';
 import { createGate } from '../db/gate.js';
-import { type Notice, noticeOf, type Tell } from '../db/notice.js';
 import { AppError } from '../errors.js';
-import { EXAMPLE } from '../examples.js';
 import { addressKey } from '../http/address.js';
-import { confirmAll } from '../http/confirm.js';
 import type { Overflow } from '../http/listener.js';
-import { readUserId } from '../http/paths.js';
-import { answers, idInPath, Ok, ok } from '../http/schemas.js';
+import { answers, Ok, ok } from '../http/schemas.js';
 import type { UserId } from '../ids.js';
 import { afterHashing, inTime, untilAnswered } from './hash-deadlines.js';
 import { type Attempt, type Limits, NOBODY } from './limits.js';
-import type { Guess, Passwords } from './passwords.js';
-import { LoggedIn, Login, PasswordChange, PasswordSetting, Registered, Registration } from './schemas.js';
+import { type Guess, type Passwords, refuseShort } from './passwords.js';
+import { LoggedIn, Login, PasswordChange, Registered, Registration } from './schemas.js';
 import * as store from './store.js';
 
 export interface AuthOptions {
   readonly database: Database;
-  readonly tell: Tell;
-  /** Revokes the tokens of a plain user in the statement that sets what `also` says. null: no such plain user. */
-  readonly revoke: (
-    deadline: Deadline,
-    revocation: { user: UserId; notice: Notice; also: ReturnType<typeof store.passwordToo> },
-  ) => Promise<readonly Notice[] | null>;
   readonly passwords: Passwords;
   readonly limits: Limits;
   /** Shortest password at registration and change (characters). */
@@ -57,12 +48,10 @@ export const authOverflow = ({ isFull }: Pick<Passwords, 'isFull'>): Overflow =>
   ]);
 };
 
-/** POST /auth/register, /auth/login and /auth/changepassword, PUT /users/:id/password. */
+/** POST /auth/register, /auth/login and /auth/changepassword. */
 export const authRoutes =
   ({
     database,
-    tell,
-    revoke,
     passwords,
     limits,
     passwordLengthMin,
@@ -105,7 +94,7 @@ export const authRoutes =
     } as const;
 
     app.post('/auth/register', register, async (request) => {
-      refuseShort(request.body.password);
+      refuseShort(request.body.password, passwordLengthMin);
       const attempt = attemptOf(request);
       limits.register(attempt.address);
       const account = await passwords.withPlace(attempt.address, () => create(request));
@@ -142,6 +131,7 @@ export const authRoutes =
           'too_many_requests',
           'login_queue_full',
           'database_unavailable',
+          'outcome_unknown',
         ],
         badRequests: ['unstorable_text'],
       },
@@ -149,7 +139,7 @@ export const authRoutes =
         operationId: 'login',
         summary: 'Log in',
         description:
-          'Returns a new token. Earlier tokens stay valid. The answer is the same for an unknown username and a wrong password.',
+          'Returns a new token. Earlier tokens stay valid. The answer is the same for an unknown username and a wrong password. With `deviceSerial`, the service links the device with that serial to an account without a device, as at registration. An account with a device ignores it.',
         tags,
         body: Login,
         response: answers(LoggedIn),
@@ -170,8 +160,17 @@ export const authRoutes =
       });
       if (account === null) throw new AppError('invalid_credentials');
       if (!account.device_active) throw new AppError('device_disabled');
+      if (account.device_id === null && body.deviceSerial !== undefined) await linkOwn(account.id, request);
       return { jwt: await issue(account, request) };
     });
+
+    /** Sockets of earlier tokens follow the notification of the statement. */
+    async function linkOwn(user: UserId, { body, deadline }: Asked<Login>): Promise<void> {
+      const { deviceSerial: serial = '', site = SITE_UNKNOWN } = body;
+      const link = { user, serial, site, isOwn: true };
+      const linked = await linkDevice(database, untilAnswered(deadline), link);
+      if (linked?.device?.active === false) throw new AppError('device_disabled');
+    }
 
     const change = {
       config: {
@@ -190,7 +189,7 @@ export const authRoutes =
     } as const;
 
     app.post('/auth/changepassword', change, async (request) => {
-      refuseShort(request.body.newPassword);
+      refuseShort(request.body.newPassword, passwordLengthMin);
       limits.oldPassword(request.user.sub).admit();
       await passwords.withPlace(addressKey(request.ip), () => replace(request));
       return ok;
@@ -208,55 +207,6 @@ export const authRoutes =
       if (!changed) throw new AppError('invalid_credentials');
     }
 
-    const set = {
-      config: {
-        access: 'admin',
-        refusals: [
-          'admin_account',
-          'user_not_found',
-          'too_many_requests',
-          'login_queue_full',
-          'outcome_unknown',
-          'relay_unconfirmed',
-        ],
-        badRequests: ['short_password'],
-      },
-      schema: {
-        operationId: 'setPassword',
-        summary: 'Set the password of a user',
-        description:
-          'For a password that was forgotten. Unless `keep_tokens` is true, all tokens of the user get 401, the relay closes the sockets with 1008 `invalid token`, and the key holders of the user are deleted. A login right after it gets a token that is dated up to 14 s ahead. The password of an administrator is set by a command.',
-        tags: ['users'],
-        params: idInPath('Id of the user.', EXAMPLE.user),
-        body: PasswordSetting,
-        response: answers(Ok),
-      },
-    } as const;
-
-    app.put('/users/:id/password', set, async (request) => {
-      refuseShort(request.body.password);
-      const user = readUserId(request.params.id);
-      await passwords.withPlace(addressKey(request.ip), () => setFor(user, request));
-      return ok;
-    });
-
-    async function setFor(user: UserId, { body, deadline }: Asked<PasswordSetting>): Promise<void> {
-      const role = await lookUp(deadline, () => store.roleOf(database, deadline, user));
-      if (role === null) throw new AppError('user_not_found');
-      if (role === 'admin') throw new AppError('admin_account');
-      const passwordHash = await passwords.hash(body.password, inTime(deadline));
-      const write = afterHashing(deadline);
-      if (body.keep_tokens === true) {
-        const isSet = await store.replacePassword(database, write, { user, passwordHash });
-        if (!isSet) throw new AppError('admin_account'); // promoted meanwhile
-        return;
-      }
-      const notice = noticeOf({ kind: 'user_revoked', user });
-      const notices = await revoke(write, { user, notice, also: store.passwordToo(passwordHash) });
-      if (notices === null) throw new AppError('admin_account');
-      await confirmAll(tell, notices, untilAnswered(deadline));
-    }
-
     async function lookUp<T>(deadline: Deadline, ask: () => Promise<T>): Promise<T> {
       await lookups.enter(deadline);
       try {
@@ -264,11 +214,6 @@ export const authRoutes =
       } finally {
         lookups.leave(deadline);
       }
-    }
-
-    function refuseShort(password: string): void {
-      if ([...password].length >= passwordLengthMin) return;
-      throw new AppError('bad_request', `the password must have at least ${passwordLengthMin} characters`);
     }
 
     /** What cannot have been registered is wrong, after the same work. */

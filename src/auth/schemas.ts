@@ -53,7 +53,12 @@ export const Registered = Type.Object(
 export type Login = Static<typeof Login>;
 /** Any text: what cannot be a name or a password is simply not the right one. */
 export const Login = Type.Object(
-  { username: Type.String(), password: Type.String() },
+  {
+    username: Type.String(),
+    password: Type.String(),
+    deviceSerial: Type.Optional(Text('Serial of the device to link to an account that has none.')),
+    site: Type.Optional(Text('Site of a device that this login creates. Otherwise unused.')),
+  },
   { title: 'Login', examples: [{ username: 'ann', password: 'ann-secret' }] },
 );
 

@@ -4,7 +4,7 @@ import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { notifyOwnUser } from '../db/notice.js';
 import type { Sql } from '../db/pool.js';
-import type { UserId } from '../ids.js';
+import type { DeviceId, UserId } from '../ids.js';
 import type { Role } from './tokens.js';
 
 /** Whether a token may still be used. */
@@ -20,6 +20,10 @@ export interface Account extends Standing {
   readonly username: string;
   readonly role: Role;
   readonly password_hash: string;
+}
+
+interface Named extends Account {
+  readonly device_id: DeviceId | null;
 }
 
 /** Of a token that is issued now: Unix seconds of the clock of the database. */
@@ -61,12 +65,12 @@ export async function accountNamed(
   database: Database,
   deadline: Deadline,
   username: string,
-): Promise<(Account & Moment) | null> {
-  const [account] = await database.read<Account & Moment>(
+): Promise<(Named & Moment) | null> {
+  const [account] = await database.read<Named & Moment>(
     deadline,
     (sql) => sql`
-      select u.id, u.username, u.role, u.password_hash, u.valid_from, coalesce(d.active, true) as device_active,
-             ${moment(sql)}
+      select u.id, u.username, u.role, u.password_hash, u.valid_from, u.device_id,
+             coalesce(d.active, true) as device_active, ${moment(sql)}
       from users u left join devices d on d.id = u.device_id
       where u.username = ${username}`,
   );

@@ -32,6 +32,10 @@ export const CHANNEL = 'talkgroup_radio';
 /** The expression that sends the notification with its statement. Write it in RETURNING or in the outermost SELECT. */
 export const notify = (sql: Sql, notice: Notice) => sql`pg_notify(${CHANNEL}, ${JSON.stringify(notice)})`;
 
+/** The same for several. */
+export const notifyAll = (sql: Sql, notices: readonly Notice[]) => sql`
+  (select count(*) from json_array_elements_text(${JSON.stringify(notices)}::text::json) notice, pg_notify(${CHANNEL}, notice))`;
+
 /** The same for a statement that itself finds the talkgroup, in the column `talkgroup_id`. */
 export const notifyOwnTalkgroup = (sql: Sql, { id, kind }: { id: string; kind: TalkgroupKind }) =>
   sql`pg_notify(${CHANNEL}, json_build_object('id', ${id}::text, 'kind', ${kind}::text, 'talkgroup', talkgroup_id)::text)`;

@@ -104,6 +104,14 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
     means: 'An account has this name.',
     retry: 'No. Choose another name.',
   },
+  device_inactive: {
+    means: 'An administrator disabled the device with this serial.',
+    retry: 'After the device is enabled.',
+  },
+  open_emergency: {
+    means: 'An emergency of the user is not cleared.',
+    retry: 'After the emergency is cleared.',
+  },
   no_secrets_key: {
     means: '`SECRETS_KEY` is unset, or this master secret is unencrypted.',
     retry: 'Yes, after `talkgroup-radio secrets rotate` with `SECRETS_KEY`.',

@@ -1,9 +1,10 @@
-// Serves the list of users by REST, and revokes tokens: those of any user, or the caller's own.
+// Serves the list of users by REST, deletes users, and revokes tokens: those of any user, or the caller's own.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { normalizeUsername } from '../credentials/usernames.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import { noticeOf, type Tell } from '../db/notice.js';
+import type { Tell } from '../db/notice.js';
+import { revokeTokens } from '../db/revocation.js';
 import { AppError } from '../errors.js';
 import { confirmAll } from '../http/confirm.js';
 import { listingOf, readListing } from '../http/paging.js';
@@ -18,7 +19,7 @@ export interface UserOptions {
   readonly tell: Tell;
 }
 
-/** GET /users, POST /users/:id/revoke and POST /auth/revoke. */
+/** GET /users, DELETE /users/:id, POST /users/:id/revoke and POST /auth/revoke. */
 export const userRoutes =
   ({ database, tell }: UserOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -42,7 +43,7 @@ export const userRoutes =
       return listingOf({ sort: query.sort, page }, 'users', rows);
     });
 
-    const revoke = {
+    const revokeAny = {
       config: { access: 'admin', refusals: ['user_not_found', 'outcome_unknown', 'relay_unconfirmed'] },
       schema: {
         operationId: 'revokeTokens',
@@ -55,8 +56,8 @@ export const userRoutes =
       },
     } as const;
 
-    app.post('/users/:id/revoke', revoke, async ({ params, deadline }) => {
-      const isKnown = await revokeTokens(readUserId(params.id), { isOwn: false, deadline });
+    app.post('/users/:id/revoke', revokeAny, async ({ params, deadline }) => {
+      const isKnown = await revoke(readUserId(params.id), { isOwn: false, deadline });
       if (!isKnown) throw new AppError('user_not_found');
       return ok;
     });
@@ -74,18 +75,47 @@ export const userRoutes =
     } as const;
 
     app.post('/auth/revoke', revokeOwn, async ({ user, deadline }) => {
-      await revokeTokens(user.sub, { isOwn: true, deadline });
+      await revoke(user.sub, { isOwn: true, deadline });
       return ok;
     });
 
     /** False: no such user. Otherwise live sockets follow. */
-    async function revokeTokens(
+    async function revoke(
       user: UserId,
       { isOwn, deadline }: { isOwn: boolean; deadline: Deadline },
     ): Promise<boolean> {
-      const notice = noticeOf({ kind: 'user_revoked', user });
-      const notices = await store.revokeTokens(database, deadline, { user, notice, isOwn });
+      const notices = await revokeTokens(database, deadline, { user, isOwn });
       if (notices !== null) await confirmAll(tell, notices, deadline);
       return notices !== null;
     }
+
+    const remove = {
+      config: {
+        access: 'admin',
+        refusals: [
+          'admin_account',
+          'user_not_found',
+          'open_emergency',
+          'outcome_unknown',
+          'relay_unconfirmed',
+        ],
+      },
+      schema: {
+        operationId: 'deleteUser',
+        summary: 'Delete a user',
+        description:
+          'Deletes the account with its memberships and key holders. The relay ends what the user says, and closes the sockets with 1008 `unknown user`. Keys rotate where encryption is required. The device stays. Its position is deleted, unless another user has the device. Cleared emergencies stay without the user. A user with an open emergency is not deleted. An administrator is deleted by a command.',
+        tags: ['users'],
+        params: UserInPath,
+        response: answers(Ok),
+      },
+    } as const;
+
+    app.delete('/users/:id', remove, async ({ params, deadline }) => {
+      const user = readUserId(params.id);
+      const removed = await store.deleteUser(database, deadline, user);
+      if (typeof removed === 'string') throw new AppError(removed);
+      await confirmAll(tell, removed, deadline);
+      return ok;
+    });
   };

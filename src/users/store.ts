@@ -1,9 +1,8 @@
-// Reads the list of users in PostgreSQL, and revokes their tokens.
-import { randomUUID } from 'node:crypto';
+// Reads the list of users in PostgreSQL, and deletes users.
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import { type Notice, notify, notifyOwnUser } from '../db/notice.js';
-import { type Fragment, holds, type Keys, type Listing, listingBy, sortKeyOf } from '../db/pages.js';
+import { type Notice, noticeOf, notifyAll } from '../db/notice.js';
+import { holds, type Keys, type Listing, listingBy, sortKeyOf } from '../db/pages.js';
 import type { Sql } from '../db/pool.js';
 import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from '../db/rotation.js';
 import type { UserId } from '../ids.js';
@@ -45,102 +44,43 @@ const foundIn = (sql: Sql, find: string) => sql`
   ))`;
 
 /**
- * Rejects every token issued to that user so far, on all nodes within 250 ms, deletes the user's key holders and rotates
- * the keys that they had. A user that logs out everywhere rotates only what a key holder could have: each rotation makes
- * all members ask for keys. The notifications. null: no such user.
+ * Deletes a plain user with everything that is its own, and rotates the keys that it had. The device stays, and keeps its
+ * position only for another user. The notifications, or why it was not deleted.
  */
-export async function revokeTokens(
+export async function deleteUser(
   database: Database,
   deadline: Deadline,
-  { user, notice, isOwn, also }: Revocation,
-): Promise<readonly Notice[] | null> {
-  const [revoked] = await database.write<Rotated>(
-    deadline,
-    (sql) => sql`
-      with ${revoking(sql, {
-        whose: also === undefined ? sql`id = ${user}` : sql`id = ${user} and role = 'user'`,
-        withLogins: also !== undefined,
-        ...{ isOwn, also },
-      })}
-      select ${notify(sql, notice)}, ${rotationNotices(sql)} from revoked`,
-  );
-  return revoked === undefined ? null : [notice, ...revoked.notices];
+  user: UserId,
+): Promise<readonly Notice[] | 'user_not_found' | 'admin_account' | 'open_emergency'> {
+  // The second one makes the relays read which devices they show.
+  const notices = (['user_revoked', 'user_promoted'] as const).map((kind) => noticeOf({ kind, user }));
+  try {
+    const [account] = await database.write<Rotated & { is_plain: boolean }>(
+      deadline,
+      (sql) => sql`
+        with account as materialized (
+          select id, role = 'user' as is_plain, device_id from users where id = ${user} for update
+        ), plain as (
+          select id, device_id from account where is_plain
+        ), ${rotating(sql, {
+          which: talkgroupsWithKeysOf(sql, sql`select id from plain`),
+          useInMs: 0,
+          mayPutOff: true,
+        })}, deleted as (
+          delete from users where id in (select id from plain)
+        ), unplaced as (
+          delete from gps_fixes f using plain p
+          where f.device_id = p.device_id
+            and not exists (select from users o where o.device_id = p.device_id and o.id <> p.id)
+        )
+        select is_plain, case when is_plain then ${notifyAll(sql, notices)} end, ${rotationNotices(sql)} from account`,
+    );
+    if (account === undefined) return 'user_not_found';
+    return account.is_plain ? [...notices, ...account.notices] : 'admin_account';
+  } catch (error) {
+    const { code, constraint_name } = error as { code?: string; constraint_name?: string };
+    // 23514, check: an open emergency would be left without its user.
+    if (code === '23514' && constraint_name === 'emergencies_open_with_user') return 'open_emergency';
+    throw error;
+  }
 }
-
-export interface Revocation {
-  readonly user: UserId;
-  readonly notice: Notice;
-  readonly isOwn: boolean;
-  /** What the statement sets besides, in an account that is no administrator's. Logins that are under way end, too. */
-  readonly also?: (sql: Sql) => Fragment;
-}
-
-export interface TakingBack {
-  readonly username: string;
-  /** Also the tokens of logins that are under way, with the password or the role of before. A login waits some seconds then. */
-  readonly withLogins?: boolean;
-  /** An admin becomes a plain user. The only admin stays one. */
-  readonly isDemoted?: boolean;
-}
-
-/** Voids the tokens of that user, as the above, for the command line. False: no such user, or the only admin. */
-export async function takeBack(
-  database: Database,
-  deadline: Deadline,
-  { username, withLogins = false, isDemoted = false }: TakingBack,
-): Promise<boolean> {
-  const notice = { id: randomUUID(), kind: 'user_revoked' } as const;
-  const taken = await database.write(
-    deadline,
-    // Two demotions lock the same rows in the same order: the second one sees what the first one left.
-    (sql) => sql`
-      with admins as materialized (
-        select id from users where ${isDemoted}::boolean and role = 'admin' order by id for no key update
-      ), ${revoking(sql, {
-        whose: sql`username = ${username} and (not ${isDemoted}::boolean or (select count(*) from admins) > 1)`,
-        ...{ isOwn: false, withLogins, isDemoted },
-      })}
-      select ${notifyOwnUser(sql, notice)}, ${rotationNotices(sql)} from revoked users`,
-  );
-  return taken.length > 0;
-}
-
-/** A login reads the account, and issues its token at most so long after (s): the wait for the hash is 2.5 s at most. */
-const LOGIN_S_MAX = 4;
-
-interface Revoking extends Pick<TakingBack, 'withLogins' | 'isDemoted'> {
-  readonly whose: ReturnType<Sql>;
-  readonly isOwn: boolean;
-  readonly also?: Revocation['also'];
-}
-
-/**
- * CTEs: `revoked` has the id of the user. The first key holder after it needs no acceptance, unless the user revoked: who
- * has the password could otherwise log out everywhere, log in, and have keys that nobody accepted.
- */
-const revoking = (
-  sql: Sql,
-  { whose, isOwn, withLogins = false, isDemoted = false, also = () => sql`` }: Revoking,
-) => sql`
-  revoked as (
-    update users
-    set valid_from = ${nextMoment(sql, withLogins ? LOGIN_S_MAX : 1)},
-        had_holder = had_holder and ${isOwn}::boolean,
-        role = case when ${isDemoted}::boolean then 'user' else role end
-        ${also(sql)}
-    where ${whose} returning id
-  ), lost as (
-    delete from key_holders where user_id in (select id from revoked) returning user_id
-  ), ${rotating(sql, {
-    which: talkgroupsWithKeysOf(sql, isOwn ? sql`select user_id from lost` : sql`select id from revoked`),
-    useInMs: 0,
-    mayPutOff: true,
-  })}`;
-
-/**
- * Beyond every token that was issued, also by a clock that was ahead. The clock is read when the row is locked, so that a
- * revocation that waited is not earlier than the logins of that time.
- */
-const nextMoment = (sql: Sql, aheadS: number) => sql`
-  greatest(valid_from + 1, (select newest_iat + 1 from token_times),
-           floor(extract(epoch from clock_timestamp()))::bigint + ${aheadS}::integer)`;

@@ -4,7 +4,7 @@ import { verify } from '@node-rs/bcrypt';
 import t from 'tap';
 import { addAdmin, promote } from '../../src/auth/store.js';
 import { deadlineIn } from '../../src/db/deadline.js';
-import { takeBack } from '../../src/users/store.js';
+import { takeBack } from '../../src/db/revocation.js';
 import { HANGS_MS } from '../helpers/eventually.js';
 import { type Answer, PASSWORD, PASSWORD_HASH, type Service, service } from '../helpers/http/rest.js';
 

@@ -290,7 +290,18 @@ t.test(
       'new name': { max: 128, store: renameTalkgroup },
       'name of a device': { max: 128, store: (name) => changeDevice({ name }) },
       'site of a device': { max: 128, store: (site) => changeDevice({ site }) },
+      'serial of a link': { max: 128, store: (serial) => link({ serial }) },
+      'name in a link': { max: 128, store: (name) => link({ name }) },
+      'site in a link': { max: 128, store: (site) => link({ site }) },
     };
+    const linked = await s.account();
+    async function link(more: { serial?: string; name?: string; site?: string }): Promise<string | number> {
+      const body = { serial: randomUUID(), ...more };
+      const { status, body: answer } = await s.admin.put(`/users/${linked.userId}/device`, body);
+      if (status !== 200) return status;
+      const { device } = answer as { device: { serial: string; name: string; site: string } };
+      return 'name' in more ? device.name : 'site' in more ? device.site : device.serial;
+    }
     async function register(more: object): Promise<string | number> {
       const body = { username: randomUUID(), password: 'x', deviceSerial: randomUUID(), ...more };
       const { status, body: answer } = await s.nobody.post('/auth/register', body);
@@ -558,7 +569,7 @@ t.test('an unknown path is 404 for everybody, a wrong method 405 with what is al
     '/auth/login/',
     '/devices/x/y',
     '/keys',
-    '/users/x',
+    '/users/x/y',
     '/admin',
     '/docs/static/none.js',
     '/docs/static/..%2F..%2Fpackage.json',

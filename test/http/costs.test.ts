@@ -24,6 +24,7 @@ t.test('each route takes the statements that the table says, and each route is i
   const s = await service(t);
   const { admin, radio, nobody } = s;
   const bob = await s.account();
+  const leaver = await s.account();
   const group = await s.talkgroup();
   const doomed = await s.talkgroup();
   await radio.post(`/talkgroups/${group}/join`);
@@ -113,6 +114,9 @@ t.test('each route takes the statements that the table says, and each route is i
     'GET /emergencies': [radio, `/emergencies?talkgroup_id=${group}`],
     'POST /emergencies/:id/ack': [admin, `/emergencies/${raised}/ack`],
     'POST /emergencies/:id/clear': [radio, `/emergencies/${raised}/clear`],
+    'PUT /users/:id/device': [admin, `/users/${leaver.userId}/device`, { serial: 'SN-1' }],
+    'DELETE /users/:id/device': [admin, `/users/${leaver.userId}/device`],
+    'DELETE /users/:id': [admin, `/users/${leaver.userId}`],
     'POST /users/:id/revoke': [admin, `/users/${bob.userId}/revoke`],
     'POST /auth/revoke': [radio, '/auth/revoke'],
     ...Object.fromEntries(

@@ -168,6 +168,41 @@ for (const threads of isOverNodes ? ['0'] : isDealt ? ['1'] : ['1', '0']) {
         },
       );
 
+      t.test('a user is deleted while he talks, and no frame after the 200 is relayed', async (t) => {
+        const [ann, bob] = await people(s, 'erase', 2);
+        const group = await s.talkgroup('erase', ann, bob);
+        const [a, b] = await radios([ann, bob]);
+        a.speaks(group.number, 'one', { start: true });
+        await b.hearsFrame();
+        await admin.delete(`/users/${ann.id}`);
+        a.speaks(group.number, 'two');
+        t.match(await a.closes(), { code: 1008 });
+        t.match(await b.hears('TALK_ENDED'), { session: a.session, code: 'disabled' });
+        await b.settled();
+        t.same(b.frames, []);
+        t.same(await (await ann.radio()).closes(), { code: 1008, reason: 'unknown user' });
+      });
+
+      t.test('a live radio has the device that is linked, and goes with it', async (t) => {
+        const [ann] = await people(s, 'link', 1);
+        const [a] = await radios([ann]);
+        const reports = () => a.asks({ type: 'GPS_UPDATE', lat: 1, lng: 2, alt: 3 });
+        const link = async (serial: string) => {
+          const { status, body } = await admin.call('PUT', `/users/${ann.id}/device`, { serial });
+          t.equal(status, 200);
+          return (body as { device: { id: string } }).device.id;
+        };
+        t.match(await reports(), { type: 'ERROR', code: 'unknown_device' });
+        const device = await link('link-SN');
+        t.match(await reports(), { type: 'OK' }, 'with the first position after the 200');
+        await admin.patch(`/devices/${device}/status`, { active: false });
+        t.same(await a.closes(), { code: 1008, reason: 'device disabled' });
+        await admin.patch(`/devices/${device}/status`, { active: true });
+        const again = await ann.radio();
+        await link('link-SN-2');
+        t.same(await again.closes(), { code: 1008, reason: 'invalid token' });
+      });
+
       t.test('a member that an admin adds hears the first frame after the 200', async (t) => {
         const [ann, bob] = await people(s, 'add', 2);
         const group = await s.talkgroup('add', ann);

@@ -185,6 +185,21 @@ t.test('a device that comes to the talkgroup is listed, and one that leaves is g
   await a.hears('POSITIONS', ({ gone }) => Array.isArray(gone) && gone.includes(n));
 });
 
+t.test('a device that is linked to a member is listed, and gone with its user', async (t) => {
+  const { group, people, radio } = await fleet(t, 'linked', 1);
+  const a = await radio(people[0]);
+  await watchGroup(a, group);
+  const late = await s.person('linked-late');
+  await late.post(`/talkgroups/${group.id}/join`);
+  const linked = await s.admin.call('PUT', `/users/${late.id}/device`, { serial: 'linked-late' });
+  const { id: device } = (linked.body as { device: { id: string } }).device;
+  const listed = (message: Json) => devicesIn(message).find(({ device_id }) => device_id === device);
+  const news = await a.hears('WATCHING', (message) => listed(message) !== undefined);
+  const n = listed(news)?.n;
+  await s.admin.delete(`/users/${late.id}`);
+  await a.hears('POSITIONS', ({ gone }) => Array.isArray(gone) && gone.includes(n));
+});
+
 t.test('a hundred sessions that watch a talkgroup cost one JSON', { skip: isDealt }, async (t) => {
   const alone = await service(t, { SOCKETS_PER_USER: '200' }, undefined, { isOneNode: true });
   const ann = await alone.person('ann', { serial: 'hundred' });

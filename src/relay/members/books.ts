@@ -11,6 +11,8 @@ export interface Members {
   /** The open emergencies of these. */
   readonly raisers: Raisers;
   usersWith(device: DeviceId): Iterable<User>;
+  /** The user has this device from now on. */
+  link(user: User, device: DeviceId | null): void;
   /**
    * Holds the user from now on. In the same step the caller opens a session of the user, or drops the user. Nobody talks in
    * a talkgroup that comes into memory by a row known to be `old`, until the talkgroup is read.
@@ -49,11 +51,7 @@ export function createMembers(): Members {
   function hold(account: Account, old: ReadonlySet<TalkgroupId> = NONE): User {
     const user = new User(account);
     users.set(user.id, user);
-    if (user.deviceId !== null) {
-      const others = byDevice.get(user.deviceId);
-      if (others === undefined) byDevice.set(user.deviceId, new Set([user]));
-      else others.add(user);
-    }
+    enlist(user);
     const before = spent.get(user.id);
     spent.delete(user.id);
     user.budget = before?.budget ?? null;
@@ -101,10 +99,28 @@ export function createMembers(): Members {
     users.delete(id);
     remember(user);
     for (const membership of user.memberships.values()) release(membership);
+    strike(user);
+  }
+
+  function enlist(user: User): void {
+    if (user.deviceId === null) return;
+    const others = byDevice.get(user.deviceId);
+    if (others === undefined) byDevice.set(user.deviceId, new Set([user]));
+    else others.add(user);
+  }
+
+  function strike(user: User): void {
     if (user.deviceId === null) return;
     const others = byDevice.get(user.deviceId);
     others?.delete(user);
     if (others?.size === 0) byDevice.delete(user.deviceId);
+  }
+
+  function link(user: User, device: DeviceId | null): void {
+    if (user.deviceId === device) return;
+    strike(user);
+    user.deviceId = device;
+    enlist(user);
   }
 
   return {
@@ -112,6 +128,7 @@ export function createMembers(): Members {
     talkgroups,
     raisers,
     usersWith: (device) => byDevice.get(device) ?? [],
+    link,
     hold,
     admit,
     release,

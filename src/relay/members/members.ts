@@ -165,7 +165,7 @@ export class Membership {
 export class User {
   readonly id: UserId;
   readonly username: string;
-  readonly deviceId: DeviceId | null;
+  deviceId: DeviceId | null;
   isAdmin: boolean;
   /** Live ones, and those that may still be resumed. */
   readonly sessions = new Set<LiveSession>();

@@ -254,6 +254,9 @@ export function createPositions(options: PositionsOptions) {
         if (list !== undefined) lists.touch(list);
       } else if (notice.kind === 'device_changed') {
         for (const list of lists.all()) if (list.has({ id: notice.device })) lists.touch(list);
+      } else if (notice.kind === 'user_promoted') {
+        // An administrator linked a device or took it away. The user may be connected elsewhere.
+        for (const list of lists.all()) lists.touch(list);
       }
     },
 

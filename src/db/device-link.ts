@@ -1,0 +1,82 @@
+// Links a user with the device of a serial.
+import type { DeviceId, UserId } from '../ids.js';
+import type { Database } from './client.js';
+import type { Deadline } from './deadline.js';
+import { type Notice, noticeOf, notifyAll } from './notice.js';
+
+export interface DeviceLink {
+  readonly user: UserId;
+  /** In NFC or not: it is stored in NFC. */
+  readonly serial: string;
+  /** Of a device that this creates. */
+  readonly site: string;
+  /** The same. Without it the name is the serial. */
+  readonly name?: string | undefined;
+  /** The user does it: then an administrator may, too. */
+  readonly isOwn: boolean;
+}
+
+interface LinkedDevice {
+  readonly id: DeviceId;
+  readonly name: string;
+  readonly site: string;
+  readonly serial: string;
+  readonly active: boolean;
+  readonly created_at: string;
+}
+
+export interface Linking {
+  /** Of the user before. */
+  readonly before: DeviceId | null;
+  /** The device of the serial. null: it was not looked for, because the account is that of an administrator. */
+  readonly device: LinkedDevice | null;
+  /** Those of a link that was made. */
+  readonly notices: readonly Notice[];
+}
+
+/**
+ * Creates the device when there is none with that serial, and links it when the user has no device and this one is enabled.
+ * Then the key holders of the user are on that device. null: no such user, and no device is created.
+ */
+export async function linkDevice(
+  database: Database,
+  deadline: Deadline,
+  { user, serial, site, name, isOwn }: DeviceLink,
+): Promise<Linking | null> {
+  const text = serial.normalize('NFC');
+  const notices = [noticeOf({ kind: 'user_promoted', user })];
+  const [row] = await database.write<Row>(
+    deadline,
+    // The first update changes nothing; it makes `returning` answer for a device that already exists.
+    (sql) => sql`
+      with account as materialized (
+        select id, role = 'user' as is_plain, device_id from users where id = ${user} for no key update
+      ), device as (
+        insert into devices (name, site, serial)
+        select ${name ?? text}, ${site}, ${text} from account where is_plain or ${isOwn}::boolean
+        on conflict (serial) do update set serial = excluded.serial
+        returning id, name, site, serial, active, created_at
+      ), linked as (
+        update users set device_id = device.id from device, account
+        where users.id = account.id and account.device_id is null and device.active
+        returning users.id, users.device_id
+      ), moved as (
+        update key_holders h set device_id = linked.device_id from linked
+        where h.user_id = linked.id and h.device_id is null
+      )
+      select account.device_id as before, linked.id is not null as is_linked,
+             device.id, device.name, device.site, device.serial, device.active, device.created_at,
+             case when linked.id is not null then ${notifyAll(sql, notices)} end
+      from account left join device on true left join linked on true`,
+  );
+  if (row === undefined) return null;
+  const { before, is_linked: isLinked, id, active, created_at } = row;
+  const device =
+    id === null ? null : { id, name: row.name, site: row.site, serial: row.serial, active, created_at };
+  return { before, device, notices: isLinked ? notices : [] };
+}
+
+type Row = { readonly before: DeviceId | null; readonly is_linked: boolean } & (
+  | LinkedDevice
+  | { readonly [Column in keyof LinkedDevice]: null }
+);

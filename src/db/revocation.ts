@@ -1,0 +1,113 @@
+// Voids the tokens of a user, in one statement with what else is taken from the account.
+import { randomUUID } from 'node:crypto';
+import type { UserId } from '../ids.js';
+import type { Database } from './client.js';
+import type { Deadline } from './deadline.js';
+import { type Notice, noticeOf, notifyAll, notifyOwnUser } from './notice.js';
+import type { Fragment } from './pages.js';
+import type { Sql } from './pool.js';
+import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from './rotation.js';
+
+/**
+ * Rejects every token issued to that user so far, on all nodes within 250 ms, deletes the user's key holders and rotates
+ * the keys that they had. A user that logs out everywhere rotates only what a key holder could have: each rotation makes
+ * all members ask for keys. The notifications. null: no such user.
+ */
+export async function revokeTokens(
+  database: Database,
+  deadline: Deadline,
+  { user, isOwn, also, isRelinked = false }: Revocation,
+): Promise<readonly Notice[] | null> {
+  const kinds = isRelinked ? (['user_revoked', 'user_promoted'] as const) : (['user_revoked'] as const);
+  const notices = kinds.map((kind) => noticeOf({ kind, user }));
+  const [revoked] = await database.write<Rotated>(
+    deadline,
+    (sql) => sql`
+      with ${revoking(sql, {
+        whose: also === undefined ? sql`id = ${user}` : sql`id = ${user} and role = 'user'`,
+        withLogins: also !== undefined,
+        ...{ isOwn, also },
+      })}
+      select ${notifyAll(sql, notices)}, ${rotationNotices(sql)} from revoked`,
+  );
+  return revoked === undefined ? null : [...notices, ...revoked.notices];
+}
+
+export interface Revocation {
+  readonly user: UserId;
+  readonly isOwn: boolean;
+  /** What the statement sets besides, in an account that is no administrator's. Logins that are under way end, too. */
+  readonly also?: (sql: Sql) => Fragment;
+  /** Another device, or none: `user_promoted` makes the relays read which devices they show. */
+  readonly isRelinked?: boolean;
+}
+
+export interface TakingBack {
+  readonly username: string;
+  /** Also the tokens of logins that are under way, with the password or the role of before. A login waits some seconds then. */
+  readonly withLogins?: boolean;
+  /** An admin becomes a plain user. The only admin stays one. */
+  readonly isDemoted?: boolean;
+}
+
+/** Voids the tokens of that user, as the above, for the command line. False: no such user, or the only admin. */
+export async function takeBack(
+  database: Database,
+  deadline: Deadline,
+  { username, withLogins = false, isDemoted = false }: TakingBack,
+): Promise<boolean> {
+  const notice = { id: randomUUID(), kind: 'user_revoked' } as const;
+  const taken = await database.write(
+    deadline,
+    // Two demotions lock the same rows in the same order: the second one sees what the first one left.
+    (sql) => sql`
+      with admins as materialized (
+        select id from users where ${isDemoted}::boolean and role = 'admin' order by id for no key update
+      ), ${revoking(sql, {
+        whose: sql`username = ${username} and (not ${isDemoted}::boolean or (select count(*) from admins) > 1)`,
+        ...{ isOwn: false, withLogins, isDemoted },
+      })}
+      select ${notifyOwnUser(sql, notice)}, ${rotationNotices(sql)} from revoked users`,
+  );
+  return taken.length > 0;
+}
+
+/** A login reads the account, and issues its token at most so long after (s): the wait for the hash is 2.5 s at most. */
+const LOGIN_S_MAX = 4;
+
+interface Revoking extends Pick<TakingBack, 'withLogins' | 'isDemoted'> {
+  readonly whose: ReturnType<Sql>;
+  readonly isOwn: boolean;
+  readonly also?: Revocation['also'];
+}
+
+/**
+ * CTEs: `revoked` has the id of the user. The first key holder after it needs no acceptance, unless the user revoked: who
+ * has the password could otherwise log out everywhere, log in, and have keys that nobody accepted.
+ */
+const revoking = (
+  sql: Sql,
+  { whose, isOwn, withLogins = false, isDemoted = false, also = () => sql`` }: Revoking,
+) => sql`
+  revoked as (
+    update users
+    set valid_from = ${nextMoment(sql, withLogins ? LOGIN_S_MAX : 1)},
+        had_holder = had_holder and ${isOwn}::boolean,
+        role = case when ${isDemoted}::boolean then 'user' else role end
+        ${also(sql)}
+    where ${whose} returning id
+  ), lost as (
+    delete from key_holders where user_id in (select id from revoked) returning user_id
+  ), ${rotating(sql, {
+    which: talkgroupsWithKeysOf(sql, isOwn ? sql`select user_id from lost` : sql`select id from revoked`),
+    useInMs: 0,
+    mayPutOff: true,
+  })}`;
+
+/**
+ * Beyond every token that was issued, also by a clock that was ahead. The clock is read when the row is locked, so that a
+ * revocation that waited is not earlier than the logins of that time.
+ */
+const nextMoment = (sql: Sql, aheadS: number) => sql`
+  greatest(valid_from + 1, (select newest_iat + 1 from token_times),
+           floor(extract(epoch from clock_timestamp()))::bigint + ${aheadS}::integer)`;

@@ -1,0 +1,106 @@
+// Serves the link between a user and a device by REST, for administrators.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { Database } from '../../db/client.js';
+import type { Deadline } from '../../db/deadline.js';
+import { linkDevice } from '../../db/device-link.js';
+import type { Notice, Tell } from '../../db/notice.js';
+import { revokeTokens } from '../../db/revocation.js';
+import { AppError } from '../../errors.js';
+import { EXAMPLE } from '../../examples.js';
+import { confirmAll } from '../../http/confirm.js';
+import { readUserId } from '../../http/paths.js';
+import { answers, idInPath, Ok, ok } from '../../http/schemas.js';
+import type { DeviceId, UserId } from '../../ids.js';
+import { OneDevice } from '../schemas.js';
+import { DeviceLink } from './schemas.js';
+import * as store from './store.js';
+
+export interface LinkOptions {
+  readonly database: Database;
+  readonly tell: Tell;
+}
+
+/** The site of a device that is created without one (seed, Membership). */
+const SITE_UNKNOWN = 'unknown';
+
+/** PUT and DELETE /users/:id/device. */
+export const linkRoutes =
+  ({ database, tell }: LinkOptions): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const tags = ['users'];
+    const params = idInPath('Id of the user.', EXAMPLE.user);
+
+    const link = {
+      config: {
+        access: 'admin',
+        refusals: [
+          'admin_account',
+          'user_not_found',
+          'device_inactive',
+          'outcome_unknown',
+          'relay_unconfirmed',
+        ],
+        badRequests: ['unstorable_text'],
+      },
+      schema: {
+        operationId: 'linkDevice',
+        summary: 'Link a user with a device',
+        description:
+          'An unknown serial creates the device. An existing device keeps its name and its site. Tokens stay valid when the user had no device. When the user had another one, all tokens of the user get 401, and the relay closes the sockets with 1008 `invalid token`. Memberships keep their site. The device of an administrator is linked by a login.',
+        tags,
+        params,
+        body: DeviceLink,
+        response: answers(OneDevice),
+      },
+    } as const;
+
+    app.put('/users/:id/device', link, async ({ params, body, deadline }) => {
+      const user = readUserId(params.id);
+      const { serial, site = SITE_UNKNOWN, name } = body;
+      const linking = await linkDevice(database, deadline, { user, serial, site, name, isOwn: false });
+      if (linking === null) throw new AppError('user_not_found');
+      const { device, before, notices } = linking;
+      if (device === null) throw new AppError('admin_account');
+      if (!device.active) throw new AppError('device_inactive');
+      const isMoved = before !== null && before !== device.id;
+      await confirmAll(tell, isMoved ? await move(user, device.id, deadline) : notices, deadline);
+      return { device };
+    });
+
+    const unlink = {
+      config: {
+        access: 'admin',
+        refusals: ['admin_account', 'user_not_found', 'outcome_unknown', 'relay_unconfirmed'],
+      },
+      schema: {
+        operationId: 'unlinkDevice',
+        summary: 'Take the device from a user',
+        description:
+          'All tokens of the user get 401, and the relay closes the sockets with 1008 `invalid token`. The device stays, with its position. Nothing changes when the user has no device.',
+        tags,
+        params,
+        response: answers(Ok),
+      },
+    } as const;
+
+    app.delete('/users/:id/device', unlink, async ({ params, deadline }) => {
+      const user = readUserId(params.id);
+      const account = await store.linkOf(database, deadline, user);
+      if (account === null) throw new AppError('user_not_found');
+      if (account.role === 'admin') throw new AppError('admin_account');
+      if (account.device_id !== null) await confirmAll(tell, await move(user, null, deadline), deadline);
+      return ok;
+    });
+
+    /** The notifications. The tokens are revoked, because the device before could otherwise not be disabled for them. */
+    async function move(
+      user: UserId,
+      device: DeviceId | null,
+      deadline: Deadline,
+    ): Promise<readonly Notice[]> {
+      const revocation = { user, isOwn: false, also: store.deviceToo(device), isRelinked: true };
+      const notices = await revokeTokens(database, deadline, revocation);
+      if (notices === null) throw new AppError('admin_account'); // promoted meanwhile
+      return notices;
+    }
+  };
