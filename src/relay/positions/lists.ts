@@ -127,6 +127,14 @@ export function createLists({ devices, nowMs, changed, log }: ListsOptions) {
     }
   }
 
+  /** Its devices may be others now. */
+  function touch(list: List): void {
+    const entry = entries.get(list);
+    if (entry === undefined) return;
+    const soonest = Math.max(nowMs() + GATHER_MS, entry.readAtMs + APART_MS);
+    entry.dueAtMs = Math.min(entry.dueAtMs, soonest);
+  }
+
   function tick(): void {
     const now = nowMs();
     for (const entry of entries.values()) {
@@ -179,12 +187,10 @@ export function createLists({ devices, nowMs, changed, log }: ListsOptions) {
       return isRead;
     },
 
-    /** Its devices may be others now. */
-    touch(list: List): void {
-      const entry = entries.get(list);
-      if (entry === undefined) return;
-      const soonest = Math.max(nowMs() + GATHER_MS, entry.readAtMs + APART_MS);
-      entry.dueAtMs = Math.min(entry.dueAtMs, soonest);
+    touch,
+
+    touchAll(): void {
+      for (const list of entries.keys()) touch(list);
     },
 
     /** Called every 50 ms. */

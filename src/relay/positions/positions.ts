@@ -254,16 +254,11 @@ export function createPositions(options: PositionsOptions) {
         if (list !== undefined) lists.touch(list);
       } else if (notice.kind === 'device_changed') {
         for (const list of lists.all()) if (list.has({ id: notice.device })) lists.touch(list);
-      } else if (notice.kind === 'user_promoted') {
-        // An administrator linked a device or took it away. The user may be connected elsewhere.
-        for (const list of lists.all()) lists.touch(list);
-      }
+      } else if (notice.kind === 'user_promoted') lists.touchAll(); // perhaps with another device, in unknown talkgroups
     },
 
     /** Change notifications may have been missed. */
-    gap(): void {
-      for (const list of lists.all()) lists.touch(list);
-    },
+    gap: lists.touchAll,
 
     /** Nothing of the talkgroup goes to the user, until `granted`. */
     withdrawn({ user, talkgroup }: Membership): void {
