@@ -336,13 +336,14 @@ function isHttp({ from }: Import): boolean {
 }
 
 /**
- * A feature that is reached into from another folder; the files at the top of src compose and may. What the relay
+ * A feature that is reached into from another folder; the files at the top of src compose and may, and so do commands. What the relay
  * reads is typed where that is decided, so the types of directory/ are no breach. Nor are the types of the numbers that
  * metrics/ shows: each module counts its own.
  */
 function isForeign({ path, from, isType }: Import & { path: string }): boolean {
   const [own, other] = [path, from].map((file) => /^src\/([^/]+)\//.exec(file)?.[1]);
-  if (own === undefined || other === undefined || own === other || ground.has(other)) return false;
+  if (own === undefined || own === 'commands' || other === undefined || own === other || ground.has(other))
+    return false;
   if (own === 'relay' && other === 'directory') return !isType;
   if (own === 'metrics') return !isType;
   return true;
@@ -401,14 +402,19 @@ function isBehindTheWire({ from }: Import): boolean {
   return /^src\/(?!client\/|protocol\/)/.test(from);
 }
 
-const healthCheck = new Set(['src/cli.ts', 'src/listening.ts']);
+const healthCheck = new Set([
+  'src/cli.ts',
+  'src/commands/declared/accounts.ts',
+  'src/commands/declared/radio.ts',
+  'src/listening.ts',
+]);
 
 /** What the file imports before anything in it runs. */
 function loadedAtOnce({ tree }: SourceFile): string[] {
   return tree.statements
     .filter(ts.isImportDeclaration)
     .map(({ moduleSpecifier }) => moduleSpecifier.getText().slice(1, -1))
-    .filter((from) => from !== 'commander' && !from.startsWith('node:'));
+    .filter((from) => !/^(commander$|node:|\.\/commands\/declared\/)/.test(from));
 }
 
 /** The second one for the health check, which must load in no time. The third one hands all of it to other processes. */

@@ -48,15 +48,19 @@ export interface TakingBack {
   readonly withLogins?: boolean;
   /** An admin becomes a plain user. The only admin stays one. */
   readonly isDemoted?: boolean;
+  /** As in a revocation by REST. */
+  readonly also?: (sql: Sql) => Fragment;
+  readonly isRelinked?: boolean;
 }
 
 /** Voids the tokens of that user, as the above, for the command line. False: no such user, or the only admin. */
 export async function takeBack(
   database: Database,
   deadline: Deadline,
-  { username, withLogins = false, isDemoted = false }: TakingBack,
+  { username, withLogins = false, isDemoted = false, isRelinked = false, also }: TakingBack,
 ): Promise<boolean> {
-  const notice = { id: randomUUID(), kind: 'user_revoked' } as const;
+  const told = { id: randomUUID(), kind: 'user_revoked' } as const;
+  const read = { id: randomUUID(), kind: 'user_promoted' } as const;
   const taken = await database.write(
     deadline,
     // Two demotions lock the same rows in the same order: the second one sees what the first one left.
@@ -65,9 +69,10 @@ export async function takeBack(
         select id from users where ${isDemoted}::boolean and role = 'admin' order by id for no key update
       ), ${revoking(sql, {
         whose: sql`username = ${username} and (not ${isDemoted}::boolean or (select count(*) from admins) > 1)`,
-        ...{ isOwn: false, withLogins, isDemoted },
+        ...{ isOwn: false, withLogins, isDemoted, also },
       })}
-      select ${notifyOwnUser(sql, notice)}, ${rotationNotices(sql)} from revoked users`,
+      select ${notifyOwnUser(sql, told)}, case when ${isRelinked}::boolean then ${notifyOwnUser(sql, read)} end,
+             ${rotationNotices(sql)} from revoked users`,
   );
   return taken.length > 0;
 }

@@ -33,7 +33,7 @@ const serviceModules: Modules = {
     imports: [],
   },
   'src/devices': {
-    purpose: 'devices, and the caller with its device',
+    purpose: 'devices, their links to users, and the caller with its device',
     imports: ['src/db', 'src/http'],
   },
   'src/directory': {
@@ -81,8 +81,8 @@ const serviceModules: Modules = {
     imports: [],
   },
   'src/users': {
-    purpose: 'the list of users, and the revocation of tokens',
-    imports: ['src/credentials', 'src/db', 'src/http'],
+    purpose: 'the list of users, one user, deletion, and the revocation of tokens',
+    imports: ['src/credentials', 'src/db', 'src/http', 'src/protocol'],
   },
 };
 

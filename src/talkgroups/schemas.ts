@@ -3,7 +3,7 @@
 import { EXAMPLE } from '../examples.js';
 import { InPages, listingQuery, OneListing, OnePage } from '../http/paging.js';
 import { Id, idInPath, shownId, Text, Timestamp } from '../http/schemas.js';
-import { floorModes } from '../protocol/codes.js';
+import { encryptions, floorModes } from '../protocol/codes.js';
 import { type Static, Type } from '../typebox.js';
 
 const Name = Text('1 to 128 visible characters with single spaces between them. Need not be unique.');
@@ -13,9 +13,7 @@ const FloorMode = Type.Enum(floorModes, {
     'open: several talkers at once. single: one talker. broadcast: one talker, an administrator or in an emergency.',
 });
 
-const encryptionModes = ['off', 'allowed', 'required'] as const;
-
-const Encryption = Type.Enum([...encryptionModes], {
+const Encryption = Type.Enum(encryptions, {
   description:
     'off: clear audio only. allowed: each talker chooses. required: clear audio is rejected, and only members that may have keys hear and talk.',
 });

@@ -11,7 +11,7 @@ import { listingOf, readListing } from '../http/paging.js';
 import { readUserId } from '../http/paths.js';
 import { answers, Ok, ok } from '../http/schemas.js';
 import type { UserId } from '../ids.js';
-import { USER_COLUMNS, USERS_PRESET, UserInPath, UserList, UserQuery } from './schemas.js';
+import { OneUser, USER_COLUMNS, USERS_PRESET, UserInPath, UserList, UserQuery } from './schemas.js';
 import * as store from './store.js';
 
 export interface UserOptions {
@@ -19,7 +19,7 @@ export interface UserOptions {
   readonly tell: Tell;
 }
 
-/** GET /users, DELETE /users/:id, POST /users/:id/revoke and POST /auth/revoke. */
+/** GET /users, GET and DELETE /users/:id, POST /users/:id/revoke and POST /auth/revoke. */
 export const userRoutes =
   ({ database, tell }: UserOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
@@ -41,6 +41,25 @@ export const userRoutes =
       const start = query.q === undefined ? null : normalizeUsername(query.q);
       const rows = await store.usersNamed(database, deadline, { start, page });
       return listingOf({ sort: query.sort, page }, 'users', rows);
+    });
+
+    const show = {
+      config: { access: 'admin', refusals: ['user_not_found'] },
+      schema: {
+        operationId: 'getUser',
+        summary: 'Read a user',
+        description:
+          'Shows the account, the device, the talkgroups, and what keeps the user from hearing or talking.',
+        tags: ['users'],
+        params: UserInPath,
+        response: answers(OneUser),
+      },
+    } as const;
+
+    app.get('/users/:id', show, async ({ params, deadline }) => {
+      const shown = await store.userShown(database, deadline, { id: readUserId(params.id) });
+      if (shown === null) throw new AppError('user_not_found');
+      return shown;
     });
 
     const revokeAny = {

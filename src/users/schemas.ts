@@ -3,8 +3,9 @@
 import { EXAMPLE } from '../examples.js';
 import { listingQuery, OneListing } from '../http/paging.js';
 import { Id, idInPath, Timestamp } from '../http/schemas.js';
+import { encryptions, floorModes } from '../protocol/codes.js';
 import { isPrintable } from '../text.js';
-import { Type } from '../typebox.js';
+import { type Static, Type } from '../typebox.js';
 
 /** Users of a page without `limit`. */
 export const USERS_PRESET = 50;
@@ -33,26 +34,40 @@ export const UserQuery = Type.Object({
   ),
 });
 
+const Device = Type.Object({
+  name: Type.String(),
+  serial: Type.String(),
+  active: Type.Boolean({ description: 'false: the users of this device cannot authenticate.' }),
+});
+
+const account = {
+  id: Id,
+  username: Type.String(),
+  role: Type.Enum(['admin', 'user'], {
+    description: 'The stored role. Tokens from before a promotion have the earlier role.',
+  }),
+  device_id: Type.Union([Id, Type.Null()], { description: 'null when the user has no linked device.' }),
+  created_at: Timestamp,
+};
+
+export type User = Static<typeof User>;
 export const User = Type.Object(
   {
-    id: Id,
-    username: Type.String(),
-    role: Type.Enum(['admin', 'user'], {
-      description: 'The stored role. Tokens from before a promotion have the earlier role.',
-    }),
-    device_id: Type.Union([Id, Type.Null()], { description: 'null when the user has no linked device.' }),
-    created_at: Timestamp,
+    ...account,
+    device: Type.Union([Device, Type.Null()], { description: 'null when the user has no linked device.' }),
   },
   { title: 'User' },
 );
 
-const example = {
+const exampleAccount = {
   id: EXAMPLE.user,
   username: 'ann',
   role: 'user',
   device_id: EXAMPLE.device,
   created_at: EXAMPLE.at,
 };
+const exampleDevice = { name: 'Engine 4', serial: 'SN-1', active: true };
+const example = { ...exampleAccount, device: exampleDevice };
 
 export const UserList = OneListing(
   { users: Type.Array(User) },
@@ -64,3 +79,70 @@ export const UserList = OneListing(
 );
 
 export const UserInPath = idInPath('Id of the user.', EXAMPLE.user);
+
+export type OneUser = Static<typeof OneUser>;
+export const OneUser = Type.Object(
+  {
+    user: Type.Object(account),
+    device: Type.Union(
+      [
+        Type.Object({
+          id: Id,
+          ...Device.properties,
+          site: Type.String(),
+          position_at: Type.Union([Timestamp, Type.Null()], {
+            description: 'Time of the latest position. null: none is recorded.',
+          }),
+        }),
+        Type.Null(),
+      ],
+      { description: 'null when the user has no linked device.' },
+    ),
+    talkgroups: Type.Array(
+      Type.Object({
+        id: Id,
+        name: Type.String(),
+        site: Type.String(),
+        floor_mode: Type.Enum(floorModes),
+        encryption: Type.Enum(encryptions),
+        may_have_keys: Type.Boolean({
+          description: 'Where encryption is required: whether the user gets keys, hears and talks.',
+        }),
+      }),
+      { description: 'In the order in which the user joined, at most 1,000.' },
+    ),
+    talkgroups_total: Type.Integer({ description: 'Number of all talkgroups of the user.' }),
+    tokens_valid_from: Type.Union([Timestamp, Type.Null()], {
+      description: 'Tokens that were issued earlier are revoked. null: no token was revoked.',
+    }),
+    key_holders: Type.Object({
+      accepted: Type.Integer(),
+      waiting: Type.Integer({ description: 'Number of key holders that wait to be accepted.' }),
+    }),
+    emergencies: Type.Array(Id, { description: 'Ids of the open emergencies of the user, oldest first.' }),
+  },
+  {
+    title: 'OneUser',
+    description: 'The user, with all that is stored of the user.',
+    examples: [
+      {
+        user: exampleAccount,
+        device: { id: EXAMPLE.device, ...exampleDevice, site: 'Depot', position_at: EXAMPLE.at },
+        talkgroups: [
+          {
+            id: EXAMPLE.talkgroup,
+            name: 'Fire 1',
+            site: 'Depot',
+            floor_mode: 'single',
+            encryption: 'allowed',
+            may_have_keys: false,
+          },
+        ],
+        talkgroups_total: 1,
+        tokens_valid_from: null,
+        key_holders: { accepted: 1, waiting: 0 },
+        emergencies: [],
+      },
+    ],
+  },
+);

@@ -2,12 +2,11 @@
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, noticeOf, notifyAll } from '../db/notice.js';
-import { holds, type Keys, type Listing, listingBy, sortKeyOf } from '../db/pages.js';
+import { type Fragment, holds, type Keys, type Listing, listingBy, sortKeyOf } from '../db/pages.js';
 import type { Sql } from '../db/pool.js';
 import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from '../db/rotation.js';
 import type { UserId } from '../ids.js';
-import type { Static } from '../typebox.js';
-import type { USER_COLUMNS, User } from './schemas.js';
+import type { OneUser, USER_COLUMNS, User } from './schemas.js';
 
 type Column = keyof typeof USER_COLUMNS;
 
@@ -18,18 +17,30 @@ const keysOf = (sql: Sql): Keys<Column> => ({
   created_at: sql`(extract(epoch from created_at) * 1000000)::bigint`,
 });
 
-/** Rows of the page in its order. `start` is the start of the username, in NFC. null: any name. */
+interface Selection {
+  /** The start of the username, in NFC. null: any name. */
+  readonly start: string | null;
+  /** null: any role. */
+  readonly role?: User['role'] | null;
+  readonly page: Listing<Column>;
+}
+
+/** Rows of the page in its order. */
 export function usersNamed(
   database: Database,
   deadline: Deadline,
-  { start, page }: { start: string | null; page: Listing<Column> },
-): Promise<(Static<typeof User> & { sort_key?: string })[]> {
+  { start, role = null, page }: Selection,
+): Promise<(User & { sort_key?: string })[]> {
   return database.read(
     deadline,
     // Written as the index users_start_of_name has it. `^@` takes no character for a wildcard.
     (sql) => sql`
-      select id, username, role, device_id, created_at ${sortKeyOf(sql, keysOf(sql), page)} from users
-      where true
+      select id, username, role, device_id, created_at, (
+               select json_build_object('name', d.name, 'serial', d.serial, 'active', d.active)
+               from devices d where d.id = users.device_id
+             ) as device ${sortKeyOf(sql, keysOf(sql), page)}
+      from users
+      where true ${role === null ? sql`` : sql`and role = ${role}`}
       ${start === null ? sql`` : sql`and lower(username collate "C") ^@ lower(${start} collate "C")`}
       ${page.find === null ? sql`` : foundIn(sql, page.find)}
       ${listingBy(sql, keysOf(sql), page)}`,
@@ -42,6 +53,48 @@ const foundIn = (sql: Sql, find: string) => sql`
     select d.id from devices d
     where ${holds(sql, sql`d.name`, find)} or ${holds(sql, sql`d.serial`, find)} or ${holds(sql, sql`d.site`, find)}
   ))`;
+
+/** Memberships that are shown of one user. */
+const MEMBERSHIPS_SHOWN = 1000;
+
+/** What is stored of a user, beside what is secret. null: no such user. */
+export async function userShown(
+  database: Database,
+  deadline: Deadline,
+  user: { readonly id: UserId } | { readonly username: string },
+): Promise<OneUser | null> {
+  const [row] = await database.read<{ shown: OneUser }>(
+    deadline,
+    // Times as PostgreSQL writes them in JSON have microseconds and an offset.
+    (sql) => sql`
+      select json_build_object(
+        'user', json_build_object('id', u.id, 'username', u.username, 'role', u.role, 'device_id', u.device_id,
+          'created_at', ${isoTime(sql, sql`u.created_at`)}),
+        'device', case when d.id is not null then json_build_object('id', d.id, 'name', d.name, 'site', d.site,
+          'serial', d.serial, 'active', d.active, 'position_at', ${isoTime(sql, sql`f.updated_at`)}) end,
+        'talkgroups', coalesce((
+          select json_agg(m order by m.joined_at, m.id) from (
+            select t.id, t.name, m.site, t.floor_mode, t.encryption, m.may_have_keys, m.created_at as joined_at
+            from memberships m join talkgroups t on t.id = m.talkgroup_id
+            where m.user_id = u.id order by m.created_at, t.id limit ${MEMBERSHIPS_SHOWN}
+          ) m), '[]'),
+        'talkgroups_total', (select count(*) from memberships where user_id = u.id),
+        'tokens_valid_from', case when u.valid_from > 0 then ${isoTime(sql, sql`to_timestamp(u.valid_from)`)} end,
+        'key_holders', (
+          select json_build_object('accepted', count(accepted_at), 'waiting', count(*) - count(accepted_at))
+          from key_holders where user_id = u.id),
+        'emergencies', coalesce((
+          select json_agg(id order by raised_at, id) from emergencies where user_id = u.id and state <> 'cleared'), '[]')
+      ) as shown
+      from users u left join devices d on d.id = u.device_id left join gps_fixes f on f.device_id = d.id
+      where ${'id' in user ? sql`u.id = ${user.id}` : sql`u.username = ${user.username}`}`,
+  );
+  return row?.shown ?? null;
+}
+
+/** As JavaScript writes it. */
+const isoTime = (sql: Sql, time: Fragment) =>
+  sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /**
  * Deletes a plain user with everything that is its own, and rotates the keys that it had. The device stays, and keeps its

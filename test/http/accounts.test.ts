@@ -2,10 +2,18 @@
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
-import { type AccountCaller, type Answer, PASSWORD, type Service, service } from '../helpers/http/rest.js';
+import {
+  type AccountCaller,
+  type Answer,
+  type Caller,
+  PASSWORD,
+  type Service,
+  service,
+} from '../helpers/http/rest.js';
 
 t.setTimeout(300_000);
 
+const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const OK = { status: 200, body: { ok: true } };
 const NO_USER = { status: 404, body: { error: 'user not found' } };
 const ADMIN = {
@@ -121,6 +129,69 @@ t.test('no device is linked that is disabled, to an administrator, or to who is 
   t.ok(await isValid(ann));
   t.equal(await ownDevice(ann), null);
 });
+
+t.test(
+  'a user is shown with device, talkgroups, key holders, emergencies and the end of tokens',
+  async (t) => {
+    const s = await service(t);
+    const { userId: id, username, deviceId } = s.radio;
+    const show = async (user: string, who: Caller = s.admin) => who.get(`/users/${user}`);
+    const account = { id, username, role: 'user', device_id: deviceId, created_at: ISO };
+    const device = {
+      id: deviceId,
+      name: 'radio-1',
+      serial: 'radio-1',
+      active: true,
+      site: 'north',
+      position_at: null,
+    };
+    const nothing = { talkgroups: [], talkgroups_total: 0, tokens_valid_from: null, emergencies: [] };
+    const empty = { user: account, device, ...nothing, key_holders: { accepted: 0, waiting: 0 } };
+    const { body } = await show(id);
+    t.match(body, empty);
+    t.strictSame(Object.keys(body as object), [
+      ...[
+        'user',
+        'device',
+        'talkgroups',
+        'talkgroups_total',
+        'tokens_valid_from',
+        'key_holders',
+        'emergencies',
+      ],
+    ]);
+    const group = await s.talkgroup('Fire 1');
+    await s.radio.post(`/talkgroups/${group}/join`);
+    await s.radio.post(`/devices/${deviceId}/gps`, { lat: 1, lng: 2, alt: 3 });
+    const [raised] = await s.sql<{ id: string }>(
+      (sql) => sql`
+      insert into emergencies (id, talkgroup_id, user_id, raised_at)
+      values (gen_random_uuid(), ${group}, ${id}, now()) returning id`,
+    );
+    await s.admin.post(`/users/${id}/revoke`);
+    await addHolder(s, s.radio);
+    const shown = (await show(id.toUpperCase())).body;
+    const membership = {
+      id: group,
+      name: 'Fire 1',
+      site: 'north',
+      floor_mode: 'open',
+      encryption: 'allowed',
+    };
+    t.match(shown, {
+      ...{
+        device: { position_at: ISO },
+        talkgroups: [{ ...membership, may_have_keys: false }],
+        talkgroups_total: 1,
+      },
+      ...{ tokens_valid_from: ISO, key_holders: { accepted: 1, waiting: 0 }, emergencies: [raised?.id] },
+    });
+    t.notMatch(JSON.stringify(shown), /password|\$2/);
+    t.match((await show(s.admin.userId)).body, { user: { role: 'admin' }, device: null });
+    for (const unknown of [randomUUID(), 'x']) t.match(await show(unknown), NO_USER);
+    t.equal((await show(id, await s.account())).status, 403);
+  },
+);
 
 t.test('of two serials linked at once one stays, and both answers are 200', async (t) => {
   const s = await service(t);

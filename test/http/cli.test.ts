@@ -72,6 +72,85 @@ t.test('user add creates a user who can log in while registration is closed', as
   t.equal((await run(s.url, ['user', 'add', 'ann'], { input: '' })).code, 1, 'no password');
 });
 
+t.test('a fleet is kept by commands while registration is closed', async (t) => {
+  const s = await service(t, { REGISTRATION: 'closed' });
+  const ok = async (args: readonly string[], input = '') => {
+    const { code, output } = await run(s.url, args, { input });
+    t.equal(code, 0, `${args.join(' ')}: ${output}`);
+    return output;
+  };
+  const fails = async (args: readonly string[], output: string | RegExp, input = '') =>
+    t.match(await run(s.url, args, { input }), { code: 1, output });
+  const login = async (more = {}) => {
+    const { status, body } = await s.call('POST', '/auth/login', null, {
+      ...{ username: 'bob', password: 'of bob' },
+      ...more,
+    });
+    return { status, token: body.jwt as string };
+  };
+  const device = async (token: string) => (await s.call('GET', '/me', token)).body.device;
+
+  const [, id = ''] =
+    /, id (\S+)/.exec(await ok(['talkgroup', 'add', 'Fire 1', '--floor-mode', 'single'])) ?? [];
+  for (const _ of [1, 2])
+    await s.sql`insert into talkgroups (name, master_secret) values ('Twins', decode(repeat('00', 32), 'hex'))`;
+  const groups = (await ok(['talkgroup', 'list', '--json'])).trim().split('\n');
+  t.match(
+    groups.map((line) => JSON.parse(line) as object),
+    [
+      { name: 'Fire 1', floor_mode: 'single', members: 0, id },
+      { name: 'Twins', floor_mode: 'open' },
+      { name: 'Twins' },
+    ],
+  );
+  t.match(await ok(['talkgroup', 'list']), /^NAME +FLOOR MODE .*\nFire 1 +single /);
+
+  const add = ['user', 'add', 'bob', '--serial', 'SN-1', '--site', 'Depot'];
+  await fails([...add, '--talkgroup', 'Twins'], 'several talkgroups are named Twins: use the id', 'of bob\n');
+  await fails([...add, '--talkgroup', 'Fire 9'], 'no such talkgroup: Fire 9', 'of bob\n');
+  t.equal((await login()).status, 401, 'nothing was added');
+  await ok([...add, '--talkgroup', 'Fire 1', '--talkgroup', id.toUpperCase()], 'of bob\n');
+  const { token } = await login();
+  t.match(await device(token), { serial: 'SN-1', site: 'Depot' });
+  const shown = JSON.parse(await ok(['user', 'show', 'bob', '--json'])) as object;
+  t.match(shown, {
+    user: { username: 'bob', role: 'user' },
+    device: { serial: 'SN-1', active: true, position_at: null },
+    talkgroups: [{ id, name: 'Fire 1', site: 'Depot', floor_mode: 'single' }],
+    ...{
+      talkgroups_total: 1,
+      tokens_valid_from: null,
+      key_holders: { accepted: 0, waiting: 0 },
+      emergencies: [],
+    },
+  });
+  const text = await ok(['user', 'show', 'bob']);
+  t.match(text, /^bob, user, since .*\ndevice: SN-1, serial SN-1, site Depot, enabled, position unknown\n/);
+  t.notMatch(text + JSON.stringify(shown), /\$2|password/);
+
+  t.match(await ok(['user', 'list', '--search', 'sn-1']), /^USERNAME .*\nbob +user +SN-1 +yes /);
+  const admins = (await ok(['admin', 'list', '--json'])).trim().split('\n');
+  t.ok(admins.every((line) => (JSON.parse(line) as { role: string }).role === 'admin'));
+  t.notMatch(admins.join(), 'bob');
+
+  t.equal(await ok(['user', 'set-device', 'bob', 'SN-1']), 'bob: device SN-1, as before\n');
+  t.ok(await device(token), 'and the token is valid');
+  t.equal(await ok(['user', 'set-device', 'bob', 'SN-2']), 'bob: device SN-2, revoked\n');
+  t.equal((await s.call('GET', '/me', token)).status, 401);
+  t.match(await device((await login()).token), { serial: 'SN-2', site: 'unknown' });
+  t.equal(await ok(['user', 'set-device', 'bob', '--none']), 'bob: no device, revoked\n');
+  await fails(['user', 'set-device', 'bob'], 'give either a serial or --none');
+  const kept = (await login()).token;
+  t.equal(await ok(['user', 'set-password', 'bob', '--keep-tokens'], 'other\n'), 'bob: password set\n');
+  t.equal(await device(kept), null, 'the token is valid');
+  t.equal((await login()).status, 401);
+
+  await fails(['user', 'delete', 'admin'], "admin is an admin: use 'admin remove' before");
+  t.equal(await ok(['user', 'delete', 'bob']), 'bob: deleted\n');
+  t.equal((await s.call('GET', '/me', kept)).status, 401);
+  await fails(['user', 'show', 'bob'], 'no such user: bob');
+});
+
 t.test('revoke ends all earlier tokens and live sockets, and a new login works immediately', async (t) => {
   const s = await service(t);
   const registered = await s.call('POST', '/auth/register', null, { username: 'ann', password: 'of ann' });

@@ -75,6 +75,7 @@ t.test('each route takes the statements that the table says, and each route is i
       { password: PASSWORD, keep_tokens: true },
     ],
     'GET /users': [admin, '/users'],
+    'GET /users/:id': [admin, `/users/${bob.userId}`],
     'GET /me': [radio, '/me'],
     'GET /talkgroups': [radio, '/talkgroups'],
     'GET /talkgroups/directory': [radio, '/talkgroups/directory'],

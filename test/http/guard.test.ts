@@ -17,6 +17,7 @@ const contract: Record<string, 'public' | 'user' | 'admin'> = {
   'POST /auth/revoke': 'user',
   'GET /users': 'admin',
   'POST /users/:id/revoke': 'admin',
+  'GET /users/:id': 'admin',
   'DELETE /users/:id': 'admin',
   'PUT /users/:id/device': 'admin',
   'DELETE /users/:id/device': 'admin',

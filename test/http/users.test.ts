@@ -37,13 +37,14 @@ t.test('a user is listed with these fields and no others', async (t) => {
   t.equal(next, null);
   t.equal(users.length, 2);
   for (const user of users)
-    t.strictSame(Object.keys(user).sort(), ['created_at', 'device_id', 'id', 'role', 'username']);
+    t.strictSame(Object.keys(user).sort(), ['created_at', 'device', 'device_id', 'id', 'role', 'username']);
   const { userId: id, username, deviceId: device_id } = s.radio;
   const found = users.find((user) => user.id === id);
   t.match(found, { id, username, role: 'user', device_id, created_at: ISO });
+  t.strictSame(found?.device, { name: 'radio-1', serial: 'radio-1', active: true });
   t.match(
     users.find((user) => user.id === s.admin.userId),
-    { username: 'admin', role: 'admin', device_id: null },
+    { username: 'admin', role: 'admin', device_id: null, device: null },
   );
   t.notMatch(JSON.stringify(body), /password|hash|\$2/);
   t.equal((await s.radio.get('/users')).status, 403);

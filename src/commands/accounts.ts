@@ -1,0 +1,102 @@
+// Runs the commands that manage accounts.
+import { randomBytes } from 'node:crypto';
+import { createPasswords } from '../auth/passwords.js';
+import { accountNamed, addAdmin, promote, setPassword } from '../auth/store.js';
+import { readConfig } from '../config/config.js';
+import { isSamplePassword } from '../credentials/samples.js';
+import { normalizeUsername } from '../credentials/usernames.js';
+import type { Database } from '../db/client.js';
+import { takeBack } from '../db/revocation.js';
+import { fail, inDataDir, readNewPassword, readUsername, soon, withDatabase } from './running.js';
+
+/** Adds an administrator. Asks for the password. */
+export async function addAdminCommand(username: string): Promise<void> {
+  const name = readUsername(username);
+  const password = await readNewPassword();
+  if (isSamplePassword(password, name)) fail('this password is too common: choose another one');
+  const passwordHash = await createPasswords().hash(password);
+  const outcome = await withDatabase(
+    (database) => addAdmin(database, soon(), { username: name, passwordHash }),
+    { mayCreate: true },
+  );
+  if (outcome === 'kept') fail(`${name} is already an admin: nothing was changed`);
+  if (outcome === 'plain_user') fail(`${name} is a plain user: use --promote to make it an admin`);
+  console.log(`${name}: ${outcome}${inDataDir()}`);
+}
+
+/** Makes an existing user an administrator. */
+export async function promoteCommand(text: string): Promise<void> {
+  const username = readUsername(text);
+  await withKnownUser(username, `promoted${inDataDir()}`, (database) => promote(database, soon(), username));
+}
+
+/** Makes an administrator a plain user, and voids all its tokens. */
+export async function removeAdminCommand(username: string): Promise<void> {
+  const name = readUsername(username);
+  if (name === readConfig().ADMIN_USERNAME)
+    fail(`${name} is ADMIN_USERNAME: set another one before, or the service will not start`);
+  const outcome = await withDatabase(
+    async (database) => {
+      const account = await accountNamed(database, soon(), name);
+      if (account?.role !== 'admin') return account === null ? 'unknown' : 'plain';
+      return takeBack(database, soon(), {
+        username: name,
+        isDemoted: true,
+        withLogins: true,
+      });
+    },
+    { mayCreate: false },
+  );
+  if (outcome === 'unknown') fail(`no such user: ${name}`);
+  if (outcome === 'plain') fail(`${name} is a plain user: nothing was changed`);
+  if (!outcome) fail(`${name} is the only admin: add another one before`);
+  console.log(`${name}: a plain user now, revoked`);
+}
+
+/** Sets the password of a user, and revokes all tokens unless they are kept. Asks for the password. */
+export async function setPasswordCommand(
+  username: string,
+  { keepTokens = false }: { keepTokens?: boolean },
+): Promise<void> {
+  const password = await readNewPassword();
+  if (!keepTokens) return takeBackWith(username, password, 'password set, revoked');
+  const name = normalizeUsername(username);
+  const passwordHash = await createPasswords().hash(password);
+  await withKnownUser(name, 'password set', (database) =>
+    setPassword(database, soon(), { username: name, passwordHash }),
+  );
+}
+
+/** Sets a password that nobody knows, and revokes all tokens. */
+export const lockCommand = (username: string): Promise<void> =>
+  takeBackWith(
+    username,
+    randomBytes(24).toString('base64url'),
+    "locked, until 'user set-password' sets a password",
+  );
+
+async function takeBackWith(text: string, password: string, done: string): Promise<void> {
+  const username = normalizeUsername(text);
+  const passwordHash = await createPasswords().hash(password);
+  await withKnownUser(username, done, async (database) => {
+    // First, so that a login behind the revocation has no other one.
+    const isKnown = await setPassword(database, soon(), { username, passwordHash });
+    return isKnown && takeBack(database, soon(), { username, withLogins: true });
+  });
+}
+
+/** Revokes all tokens issued so far to a user. */
+export async function revokeCommand(text: string): Promise<void> {
+  const username = normalizeUsername(text);
+  await withKnownUser(username, 'revoked', (database) => takeBack(database, soon(), { username }));
+}
+
+/** Prints what was done. `work` resolves with false for a user that is not known. */
+async function withKnownUser(
+  username: string,
+  done: string,
+  work: (database: Database) => Promise<boolean>,
+): Promise<void> {
+  if (!(await withDatabase(work, { mayCreate: false }))) fail(`no such user: ${username}`);
+  console.log(`${username}: ${done}`);
+}

@@ -1,0 +1,118 @@
+// Declares the radio in the terminal. Each command loads its modules when it runs.
+import { type Command, Option } from 'commander';
+
+export function declareRadio(program: Command): void {
+  const radio = program.command('radio').description('run a radio in the terminal');
+
+  /** As a variable it is not in the list of processes, which every account of the machine can read. */
+  const tokenOption = () =>
+    new Option('--token <jwt>', 'access token from POST /auth/login')
+      .env('RADIO_TOKEN')
+      .makeOptionMandatory();
+
+  radio
+    .command('talk')
+    .description('send an Ogg Opus file to a talkgroup at the speed of live speech')
+    .requiredOption('--url <url>', 'address of the relay, such as ws://127.0.0.1:3001')
+    .addOption(tokenOption())
+    .requiredOption('--talkgroup <name or id>', 'talkgroup of which the user is a member')
+    .requiredOption('--file <path>', 'Ogg Opus file to send')
+    .option(
+      '--priority <0..7>',
+      'priority of the burst. From 4 on it pre-empts others: for admins and in an emergency only.',
+      readPriority,
+    )
+    .option('--queue', 'wait for the floor while another user talks')
+    .option('--encrypt', 'encrypt the speech, also where the talkgroup does not require it')
+    .option('--rest <url>', 'address of the REST API for the keys of encrypted speech')
+    .option('--holder <path>', 'file of the key holder, created with a password from the prompt')
+    .action(
+      async (options: {
+        url: string;
+        token: string;
+        talkgroup: string;
+        file: string;
+        priority?: number;
+        queue?: boolean;
+        encrypt?: boolean;
+        rest?: string;
+        holder?: string;
+      }) => {
+        const { talkFile } = await import('../../client/terminal/terminal.js');
+        if (options.encrypt && !options.holder) fail('--encrypt needs --holder and --rest');
+        const keys = await keysFor(options);
+        const { code } = await talkFile({
+          ...options,
+          ...(keys && { keys }),
+          signal: interrupted(),
+          report: (line) => console.error(line),
+        });
+        await keys?.close();
+        if (code !== 'released') fail(`the talk ended: ${code}`);
+      },
+    );
+
+  radio
+    .command('listen')
+    .description('write received audio to an Ogg Opus file until Ctrl-C or --bursts')
+    .requiredOption('--url <url>', 'address of the relay, such as ws://127.0.0.1:3001')
+    .addOption(tokenOption())
+    .requiredOption('--out <path>', 'Ogg Opus file to write')
+    .option('--talkgroup <name or id>', 'write this talkgroup only')
+    .option('--bursts <n>', 'exit after this number of talk bursts', readCount)
+    .option('--rest <url>', 'address of the REST API for the keys of encrypted speech')
+    .option('--holder <path>', 'file of the key holder, created with a password from the prompt')
+    .action(
+      async (options: {
+        url: string;
+        token: string;
+        out: string;
+        talkgroup?: string;
+        bursts?: number;
+        rest?: string;
+        holder?: string;
+      }) => {
+        const { listenToFile } = await import('../../client/terminal/terminal.js');
+        const keys = await keysFor(options);
+        const heard = await listenToFile({
+          ...options,
+          ...(keys && { keys }),
+          signal: interrupted(),
+          report: (line) => console.error(line),
+        });
+        await keys?.close();
+        console.log(`${options.out}: ${heard.bursts} bursts, ${heard.packets} packets`);
+      },
+    );
+}
+
+/** The keys of a radio with --holder. */
+async function keysFor({ token, rest, holder }: { token: string; rest?: string; holder?: string }) {
+  if (holder === undefined && rest === undefined) return null;
+  if (holder === undefined || rest === undefined) return fail('--holder and --rest belong together');
+  const { openKeys } = await import('../../client/terminal/keys.js');
+  return openKeys({
+    ...{ token, rest, holder },
+    password: async () => (await import('../running.js')).readPassword(),
+    report: (line) => console.error(line),
+  });
+}
+
+/** cli.ts prints the message, and the exit code is 1. */
+function fail(message: string): never {
+  throw new Error(message);
+}
+
+function readCount(text: string): number {
+  return /^[1-9]\d{0,5}$/.test(text) ? Number(text) : fail('--bursts must be an integer from 1 to 999999');
+}
+
+function readPriority(text: string): number {
+  return /^[0-7]$/.test(text) ? Number(text) : fail('--priority must be an integer from 0 to 7');
+}
+
+function interrupted(): AbortSignal {
+  const controller = new AbortController();
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => controller.abort());
+  return controller.signal;
+}
