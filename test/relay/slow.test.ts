@@ -395,6 +395,7 @@ t.test('a full send buffer pauses the audio before BACKLOG_MS does', { timeout: 
         await delay(40);
       }
       a.speaks(talkgroup.number, String(said++), { end: true });
+      await c.hears('TALK_ENDED'); // the relay may read another socket first
       d.speaks(talkgroup.number, '0', { start: true });
       const newest = await c.hears('TALK_STARTED', ({ session }) => session === d.session);
 
