@@ -27,6 +27,21 @@ program
   .description('migrate the database to the schema version of this release')
   .action(async () => (await service()).migrateCommand());
 
+program
+  .command('backup')
+  .argument('<file>', 'file that the command creates, or - for standard output')
+  .option('--no-token-key', 'leave out the key of the tokens that DATA_DIR has')
+  .description('write a backup of the database to a file. The service may run.')
+  .action(async (file: string, options: { tokenKey: boolean }) =>
+    (await import('./commands/backup.js')).backupCommand(file, options),
+  );
+
+program
+  .command('restore')
+  .argument('<file>', 'file that `backup` has written, or - for standard input')
+  .description('bring a backup into a database without users. The service must not run.')
+  .action(async (file: string) => (await import('./commands/backup.js')).restoreCommand(file));
+
 const secrets = program.command('secrets').description('manage the master secrets of talkgroups');
 
 secrets

@@ -123,14 +123,15 @@ const walls: Wall[] = [
       inSrc(file) && !file.path.startsWith('src/db/') && !file.path.endsWith('/store.ts') ? sqlIn(file) : [],
   },
   {
-    name: 'master secrets are read in keys/store.ts alone, made in talkgroups/store.ts, and no row is read whole',
+    name: 'master secrets are read in keys/store.ts alone, made in talkgroups/store.ts, and only a backup reads whole rows',
     broken: [
       'src/talkgroups/store.ts',
       'sql`select id, master_secret from talkgroups`',
       'sql`select t.* from talkgroups t`',
       'sql`insert into talkgroups (name, master_secret) values (1, 2) returning master_secret`',
     ],
-    breaches: (file) => (inSrc(file) ? sqlIn(file).filter((text) => showsSecrets(file.path, text)) : []),
+    breaches: (file) =>
+      inSrc(file) && !isBackup(file) ? sqlIn(file).filter((text) => showsSecrets(file.path, text)) : [],
   },
   {
     name: 'a password hash is named in the SQL of auth/store.ts alone',
@@ -141,9 +142,10 @@ const walls: Wall[] = [
         : [],
   },
   {
-    name: 'SQL goes out as tagged templates alone, whose values are parameters; migrations send their own files',
+    name: 'SQL goes out as tagged templates alone, whose values are parameters; migrations send their own files, and a backup names the tables of the catalog',
     broken: ['src/gps/store.ts', `sql.unsafe('select 1')`, `sql('users')`, `sql.file('x.sql')`],
-    breaches: (file) => (inSrc(file) && file.path !== 'src/db/migrate.ts' ? builtSqlIn(file) : []),
+    breaches: (file) =>
+      inSrc(file) && file.path !== 'src/db/migrate.ts' && !isBackup(file) ? builtSqlIn(file) : [],
   },
   {
     name: 'relay/ knows no HTTP',
@@ -444,6 +446,8 @@ function sqlIn(file: SourceFile): string[] {
   });
   return found.map((node) => node.getText());
 }
+
+const isBackup = ({ path }: SourceFile) => path.startsWith('src/db/backup/');
 
 function showsSecrets(path: string, text: string): boolean {
   if (/\b(select|returning|\w+\.)\s*\*/i.test(text)) return true;

@@ -156,10 +156,15 @@ export const authRoutes =
         const account =
           name === NOBODY ? null : await lookUp(deadline, () => store.accountNamed(database, deadline, name));
         const right = await verify(deadline, body.password, account?.password_hash ?? null, guess);
+        // Of a name that is no account nothing is logged: it may be a password in the wrong field.
+        if (!right && account !== null) tellRejected(request, account, 'invalid_credentials');
         return right ? account : null;
       });
       if (account === null) throw new AppError('invalid_credentials');
-      if (!account.device_active) throw new AppError('device_disabled');
+      if (!account.device_active) {
+        tellRejected(request, account, 'device_disabled');
+        throw new AppError('device_disabled');
+      }
       if (account.device_id === null && body.deviceSerial !== undefined) await linkOwn(account.id, request);
       return { jwt: await issue(account, request) };
     });
@@ -235,6 +240,14 @@ export const authRoutes =
       return app.jwt.sign({ sub: id, username, role, iat });
     }
   };
+
+function tellRejected(
+  { log, ip }: FastifyRequest,
+  { id, username }: Pick<store.Registered, 'id' | 'username'>,
+  reason: 'invalid_credentials' | 'device_disabled',
+): void {
+  log.info({ user: id, username, reason, address: ip }, 'login rejected');
+}
 
 /** A request whose body is of that kind. */
 type Asked<Body> = Pick<FastifyRequest, 'user' | 'deadline'> & { readonly body: Body };

@@ -6,9 +6,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { ConfigError } from '../errors.js';
 import { hasCode } from '../files.js';
-import { usableBinaries } from './embedded/binaries.js';
+import { installedMajor, usableBinaries } from './embedded/binaries.js';
 import { type Claim, claim, lockServer, type Taken } from './embedded/claim.js';
-import { initialise, isInitialised, type Place, readPassword, settle } from './embedded/cluster.js';
+import {
+  initialise,
+  isInitialised,
+  type Place,
+  readPassword,
+  refuseOtherMajor,
+  settle,
+} from './embedded/cluster.js';
 import { removeDeadLocks } from './embedded/pid-file.js';
 import { type Postmaster, startPostmaster } from './embedded/postmaster.js';
 import {
@@ -129,6 +136,7 @@ interface Job extends EmbeddedOptions {
 async function start(job: Job): Promise<EmbeddedPostgres> {
   const { place, sockets, settings } = job;
   const binaries = await usableBinaries({ account: place.account, home: dirname(place.cluster) });
+  await refuseOtherMajor(place, await installedMajor());
   await initialise({ place, binaries });
   const launch = async () => {
     await prepareSocketFolder(sockets, place.account);

@@ -1,19 +1,34 @@
 // Migrates the database to the version of this code, with the numbered, forward-only files of sql/.
+import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import Postgrator from 'postgrator';
 import type postgres from 'postgres';
 import { within } from './deadline.js';
-import { openMigrationClient } from './pool.js';
+import { openWorkClient } from './pool.js';
 
 /** From dist/src/db to the project's sql folder. */
 const SQL_FOLDER = fileURLToPath(new URL('../../../sql', import.meta.url));
 
 /** Any two processes take the same lock; the number has no meaning beyond being ours. */
-const MIGRATION_LOCK = 7_200_001;
+export const MIGRATION_LOCK = 7_200_001;
 
 /** The database was migrated by newer code; running on it would guess at its meaning. */
 export class NewerDatabaseError extends Error {
   override name = 'NewerDatabaseError';
+}
+
+/** That of this code. */
+export async function newestVersion(folder = SQL_FOLDER): Promise<number> {
+  const versions = (await readdir(folder))
+    .flatMap((name) => /^(\d+)\.do\./.exec(name)?.[1] ?? [])
+    .map(Number);
+  return Math.max(...versions);
+}
+
+export interface Migration {
+  readonly folder?: string;
+  /** Not beyond this version. Otherwise the newest one. */
+  readonly version?: number;
 }
 
 /**
@@ -21,11 +36,14 @@ export class NewerDatabaseError extends Error {
  * processes start at once: the second waits for the first and finds nothing to do. Throws NewerDatabaseError when the
  * database is ahead of the files.
  */
-export async function migrate(url: string, folder = SQL_FOLDER): Promise<number> {
-  const { sql, end } = openMigrationClient(url);
+export async function migrate(
+  url: string,
+  { folder = SQL_FOLDER, version }: Migration = {},
+): Promise<number> {
+  const { sql, end } = openWorkClient(url, 'talkgroup-radio-migrate');
   const migrations = migrationsOf(sql, folder);
   try {
-    const newest = await migrations.getMaxVersion();
+    const newest = version ?? (await migrations.getMaxVersion());
     if (!Number.isFinite(newest)) throw new Error(`no migrations in ${folder}`);
     // LIMIT: behind this, nothing has a deadline, for a migration and whoever waits for one may take their time; on a
     // link that falls silent meanwhile the operating system ends it, after a quarter of an hour or so. The common
@@ -64,7 +82,7 @@ async function isBehind(sql: postgres.Sql, migrations: Postgrator, newest: numbe
 /** In the transaction begun: the files and their version numbers stand or fall together, and the lock falls with it. */
 async function applyMissing(sql: postgres.Sql, migrations: Postgrator, newest: number): Promise<void> {
   await sql`select pg_advisory_xact_lock(${MIGRATION_LOCK})`;
-  if (isBelow(await migrations.getDatabaseVersion(), newest)) await migrations.migrate();
+  if (isBelow(await migrations.getDatabaseVersion(), newest)) await migrations.migrate(String(newest));
   await sql`commit`;
 }
 

@@ -80,11 +80,11 @@ export function openListeningClient(url: string): Client {
 }
 
 /**
- * A client for migrations: no deadline, because a migration may take its time, and one connection that is never
- * replaced, because a lock or a transaction would end with it unnoticed.
+ * A client for migrations, a backup and a restore: no deadline, because they may take their time, and one connection that is
+ * never replaced, because a lock or a transaction would end with it unnoticed. `name` is how PostgreSQL lists it.
  */
-export function openMigrationClient(url: string): Client {
-  return openSingle(url, { name: 'talkgroup-radio-migrate', connectS: 5, sockets: ownSockets(1) });
+export function openWorkClient(url: string, name: string): Client {
+  return openSingle(url, { name, connectS: 5, sockets: ownSockets(1) });
 }
 
 interface Single {

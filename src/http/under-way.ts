@@ -1,9 +1,10 @@
 // Limits what is under way: requests of a connection, of a user and in one turn of the loop, handshakes, connections of an
 // address, bytes and time of answers that clients do not read.
 import type { ServerResponse } from 'node:http';
-import { BlockList, isIPv6, type Server, type Socket } from 'node:net';
+import type { Server, Socket } from 'node:net';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { AppError } from '../errors.js';
+import { trustIn } from '../proxies.js';
 import { createShares } from '../shares.js';
 import { addressKey } from './address.js';
 
@@ -217,23 +218,10 @@ export function limitConnections(
 
 /** Reads the address key of a connection. undefined: it comes from a trusted proxy, which reports the addresses. */
 export function addressReader(trustedProxies: readonly string[]) {
-  const proxies = blockListOf(trustedProxies);
+  const isTrusted = trustIn(trustedProxies);
   return ({ remoteAddress: ip = '' }: Socket): string | undefined =>
-    proxies.check(ip, familyOf(ip)) ? undefined : addressKey(ip);
+    isTrusted(ip) ? undefined : addressKey(ip);
 }
-
-/** `ranges` are addresses and CIDRs, checked before. */
-function blockListOf(ranges: readonly string[]): BlockList {
-  const list = new BlockList();
-  for (const range of ranges) {
-    const [address = '', bits] = range.split('/');
-    if (bits === undefined) list.addAddress(address, familyOf(address));
-    else list.addSubnet(address, Number(bits), familyOf(address));
-  }
-  return list;
-}
-
-const familyOf = (ip: string) => (isIPv6(ip) ? 'ipv6' : 'ipv4');
 
 /** What had left of a connection at the last look: bytes of whole writes, and bytes of the write under way to come. */
 interface Look {

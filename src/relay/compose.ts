@@ -23,6 +23,7 @@ import {
 import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergencies/store.js';
 import { ConfigError } from '../errors.js';
 import { openFixIntake } from '../gps/counts.js';
+import { trustIn } from '../proxies.js';
 import { certificateFiles } from '../tls/certificate.js';
 import type { Bus } from './cluster/bus.js';
 import { openPorts } from './cluster/carriers/ports.js';
@@ -127,6 +128,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       listed: config.CORS_ORIGINS,
       consolePort: config.CONSOLE === 'on' ? config.PORT : null,
     },
+    isTrusted: trustIn(config.TRUST_PROXY),
     socketsMax: config.SOCKETS_MAX,
     openOfAll: place?.openOfAll ?? null,
     descriptorMax: descriptorsMax() - config.REST_CONNECTIONS - DESCRIPTORS_OF_OTHERS,

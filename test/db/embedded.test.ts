@@ -319,6 +319,22 @@ t.test(
   },
 );
 
+t.test(
+  'files of another major version of PostgreSQL are left alone, and the start says what to do',
+  async (t) => {
+    const dataDir = await usedFolder();
+    const version = join(await realpath(join(dataDir, 'postgres')), 'PG_VERSION');
+    const now = (await readFile(version, 'utf8')).trim();
+    await writeFile(version, '15\n');
+    const error = await rejection(startEmbedded({ dataDir, log: silent }));
+    await writeFile(version, `${now}\n`);
+    t.match(error, {
+      name: 'ConfigError',
+      message: `the embedded database has files of PostgreSQL 15, this release brings ${now}: see "Upgrade and rollback" in docs/operations.md`,
+    });
+  },
+);
+
 t.test('a folder that this account may not use is named with the reason', async (t) => {
   const dataDir = join(await folder(t), 'data');
   // As after a start by another account: not to be read, for root not to be a file.

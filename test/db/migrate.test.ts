@@ -27,11 +27,11 @@ for (const isolation of ['read committed', 'serializable']) {
       '998.do.two.sql': 'create table two (n int); insert into two values (2);',
       '999.do.three.sql': 'insert into two values (3);',
     });
-    t.same(await Promise.all([1, 2, 3, 4, 5].map(() => migrate(url, folder))), Array(5).fill(999));
+    t.same(await Promise.all([1, 2, 3, 4, 5].map(() => migrate(url, { folder }))), Array(5).fill(999));
     const applied = await versions(sql);
     t.same(applied.slice(-2), [998, 999]);
     t.same(await sql`select n from two`, [{ n: 2 }, { n: 3 }]);
-    t.equal(await migrate(url, folder), 999, 'a later start finds nothing to do');
+    t.equal(await migrate(url, { folder }), 999, 'a later start finds nothing to do');
     t.same(await versions(sql), applied);
   });
 }
@@ -46,7 +46,7 @@ t.test('a database newer than the code is refused with both versions and left as
   const url = await freshDatabase(t);
   const known = await migrate(url);
   const folder = await folderWith(t, { '999.do.later.sql': 'create table later (n int)' });
-  t.equal(await migrate(url, folder), 999);
+  t.equal(await migrate(url, { folder }), 999);
   const refused = await migrate(url).catch((error) => error);
   t.type(refused, NewerDatabaseError);
   t.equal(refused.message, `the database is at version 999, this code knows ${known}: run the newer code`);
@@ -58,12 +58,12 @@ t.test('a file that fails applies nothing of itself, and the repaired file appli
   const sql = raw(t, url);
   const version = await migrate(url);
   const folder = await folderWith(t, { '999.do.half.sql': 'create table half (n int); select 1 / 0;' });
-  await t.rejects(migrate(url, folder), { code: '22012' });
+  await t.rejects(migrate(url, { folder }), { code: '22012' });
   t.notOk(await exists(sql, 'half'));
   t.equal((await versions(sql)).at(-1), version);
 
   await writeFile(join(folder, '999.do.half.sql'), 'create table half (n int); select 1 / 1;');
-  t.equal(await migrate(url, folder), 999);
+  t.equal(await migrate(url, { folder }), 999);
   t.ok(await exists(sql, 'half'));
 });
 
@@ -73,7 +73,7 @@ t.test('a file whose version cannot be recorded is not applied either', async (t
   await migrate(url);
   await sql`alter table schema_version add constraint no_more check (version < 999)`;
   const folder = await folderWith(t, { '999.do.half.sql': 'create table half (n int)' });
-  await t.rejects(migrate(url, folder), { code: '23514' });
+  await t.rejects(migrate(url, { folder }), { code: '23514' });
   t.notOk(await exists(sql, 'half'));
 });
 
@@ -84,7 +84,7 @@ t.test('a migration cut off in the middle leaves nothing, and its lock is free',
     '998.do.half.sql': 'create table half (n int)',
     '999.do.slow.sql': 'select pg_sleep(60)',
   });
-  const cutOff = migrate(url, folder).catch((error) => error);
+  const cutOff = migrate(url, { folder }).catch((error) => error);
   await eventually(async () => {
     const killed = await sql`
       select pg_terminate_backend(pid, 1000) from pg_stat_activity
@@ -95,7 +95,7 @@ t.test('a migration cut off in the middle leaves nothing, and its lock is free',
   t.notOk(await exists(sql, 'half'));
 
   await writeFile(join(folder, '999.do.slow.sql'), 'select 1');
-  t.equal(await migrate(url, folder), 999);
+  t.equal(await migrate(url, { folder }), 999);
 });
 
 t.test(
@@ -127,7 +127,7 @@ t.test('a folder without migrations is named, instead of taken for an old versio
   const url = await freshDatabase(t);
   const folder = await mkdtemp(join(tmpdir(), 'talkgroup-radio-test-'));
   t.teardown(() => rm(folder, { recursive: true }));
-  await t.rejects(migrate(url, folder), { message: `no migrations in ${folder}` });
+  await t.rejects(migrate(url, { folder }), { message: `no migrations in ${folder}` });
 });
 
 /** A copy of the project's migrations with further ones. */

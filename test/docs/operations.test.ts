@@ -1,5 +1,5 @@
 // docs/operations.md and the files of docs/deploy: what they name exists, and the programs they are for accept them.
-import { chmodSync, existsSync, mkdirSync, readFileSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
@@ -235,19 +235,44 @@ tests:
             exp_annotations: { summary: 'a uses more than 80 % of its connections or open files' }
 `;
 
-t.test('systemd accepts the unit', { skip: unless('systemd-analyze') }, async (t) => {
+t.test('systemd accepts the units', { skip: unless('systemd-analyze') }, async (t) => {
   const unit = deployed('talkgroup-radio.service');
   t.match(unit, 'ExecStart=/usr/bin/node ');
-  const folder = t.testdir({
+  const units = {
     'talkgroup-radio.service': unit.replace('ExecStart=/usr/bin/node ', `ExecStart=${process.execPath} `),
-  });
-  const { code, output } = await run('systemd-analyze', [
-    'verify',
-    '--man=no',
-    join(folder, 'talkgroup-radio.service'),
+    'talkgroup-radio-backup.service': deployed('talkgroup-radio-backup.service'),
+    'talkgroup-radio-backup.timer': deployed('talkgroup-radio-backup.timer'),
+  };
+  const folder = t.testdir(units);
+  const paths = Object.keys(units).map((name) => join(folder, name));
+  const { code, output } = await run('systemd-analyze', ['verify', '--man=no', ...paths]);
+  t.equal(code, 0, output);
+  t.notMatch(output, /talkgroup-radio[\w-]*\.\w+:\d+/, 'nor does it ignore a line');
+});
+
+t.test('the nightly backup runs as the service does, and keeps the last 14', async (t) => {
+  const [unit, backup] = [deployed('talkgroup-radio.service'), deployed('talkgroup-radio-backup.service')];
+  for (const name of [
+    'User',
+    'Group',
+    'WorkingDirectory',
+    'Environment=DATA_DIR',
+    'EnvironmentFile',
+    'UMask',
+  ]) {
+    const line = new RegExp(`^${name}=.*$`, 'm');
+    t.equal(line.exec(backup)?.[0], line.exec(unit)?.[0], name);
+  }
+  const names = Array.from({ length: 16 }, (_, at) => `${String(at).padStart(2, '0')}.backup`);
+  const folder = t.testdir(Object.fromEntries(names.map((name) => [name, ''])));
+  for (const [at, name] of names.entries()) utimesSync(join(folder, name), at, at);
+  const [, script = ''] = /^ExecStartPost=\/bin\/sh -c '(.*)'$/m.exec(backup) ?? [];
+  const { code, output } = await run('/bin/sh', [
+    '-c',
+    script.replaceAll('/var/lib/talkgroup-radio-backups', folder),
   ]);
   t.equal(code, 0, output);
-  t.notMatch(output, /talkgroup-radio\.service:\d+/, 'nor does it ignore a line');
+  t.strictSame(readdirSync(folder).sort(), names.slice(2));
 });
 
 t.test('a command runs as the unit does: user, directory, data, settings and Node', async (t) => {

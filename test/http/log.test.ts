@@ -143,7 +143,11 @@ t.test('the log names who is connected and who is turned away, and never shows a
       return found;
     });
   const radio = await cid.radio();
-  await line('session connected', { user: cid.id, username: 'cid of log', session: radio.session });
+  const connected = { user: cid.id, username: 'cid of log', session: radio.session };
+  await line('session connected', { ...connected, address: '127.0.0.1', client: null });
+  const named = await connect(t, `${own.ws}/ws?token=${cid.token}&client=acme/3.2`);
+  await line('session connected', { user: cid.id, client: 'acme/3.2' });
+  named.socket.terminate();
   await own.admin.patch(`/devices/${cid.device}/status`, { active: false });
   await line('session closed', { username: 'cid of log', reason: 'device disabled' });
   await (await cid.radioHere()).closes();
@@ -156,6 +160,16 @@ t.test('the log names who is connected and who is turned away, and never shows a
   await forged.closes();
   const { user, username } = await line('handshake rejected', { reason: 'invalid token' });
   t.strictSame([user, username], [undefined, undefined], 'a user that nobody vouches for is not named');
+  const login = (name: string) =>
+    fetch(`${own.rest}/auth/login`, {
+      ...{ method: 'POST', headers: { 'content-type': 'application/json' } },
+      body: JSON.stringify({ username: name, password: 'a wrong one' }),
+    });
+  await login('a password in the wrong field');
+  await login('cid of log');
+  const rejected = { user: cid.id, username: 'cid of log', address: '127.0.0.1' };
+  await line('login rejected', { ...rejected, reason: 'invalid_credentials' });
+  t.notMatch(own.output(), /a password in the wrong field|a wrong one/);
   t.notMatch(own.output(), body);
 });
 

@@ -1,8 +1,10 @@
 // When the radio reconnects, when it stops, and how it detects a dead link.
 import fc from 'fast-check';
 import t from 'tap';
+import { LIBRARY, relayAddress } from '../../src/client/connection/address.js';
 import { nextStep } from '../../src/client/connection/backoff.js';
 import type { ServerMessage } from '../../src/client/radio.js';
+import { readVersion } from '../../src/version.js';
 import { fakeWorld, idOf, keyRotated, turn } from '../helpers/client/fakes.js';
 
 function setUp({ url = 'ws://relay:1', random = () => 0.5 }: { url?: string; random?: () => number } = {}) {
@@ -16,8 +18,11 @@ function setUp({ url = 'ws://relay:1', random = () => 0.5 }: { url?: string; ran
 
 t.test('the token travels encoded, and /ws is appended once', async (t) => {
   for (const url of ['ws://relay:1', 'ws://relay:1/', 'ws://relay:1/ws']) {
-    t.equal(setUp({ url }).last().address, 'ws://relay:1/ws?token=x%2Fy');
+    const named = `client=${encodeURIComponent(LIBRARY)}`;
+    t.equal(setUp({ url }).last().address, `ws://relay:1/ws?token=x%2Fy&${named}`);
   }
+  t.equal(LIBRARY, `talkgroup-radio-service/${readVersion()}`);
+  t.match(relayAddress({ url: 'ws://relay:1', token: 'x', client: 'acme 3' }), /&client=acme%203$/);
 });
 
 t.test('`opened` is the first WELCOME, or says why there was none', async (t) => {

@@ -6,6 +6,7 @@ import { homeOf } from '../../src/relay/cluster/turns/home.js';
 import { eventually } from '../helpers/eventually.js';
 import { burstsHeard } from '../helpers/relay/floor-pair.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
+import { NOWHERE } from '../helpers/relay/relay-alone.js';
 import {
   directory,
   type RelayOn,
@@ -183,7 +184,9 @@ for (const way of WAYS) {
     ann.breaks();
     // Nobody opens the session that this handshake fetches.
     await new Promise<void>((resolve) =>
-      at(to).relay.admit({ claims: { sub: ann.user, iat: 0 }, resume: ann.token }, () => resolve()),
+      at(to).relay.admit({ claims: { sub: ann.user, iat: 0 }, resume: ann.token, from: NOWHERE }, () =>
+        resolve(),
+      ),
     );
     await near.hears('FLOOR_GRANTED');
     const keptMs = performance.now() - brokeAtMs;

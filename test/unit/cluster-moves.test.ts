@@ -8,6 +8,7 @@ import { MOVED_TALKGROUPS_MAX } from '../../src/relay/cluster/moves/bodies.js';
 import { mostMissed } from '../../src/relay/hub/moving.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
+import { NOWHERE } from '../helpers/relay/relay-alone.js';
 import {
   directory,
   type RelayOn,
@@ -225,7 +226,9 @@ t.test(
       ann.speaks('one', { start: true });
       // Nobody opens the session that this handshake fetches.
       await new Promise<void>((resolve) =>
-        b.relay.admit({ claims: { sub: ann.user, iat: 0 }, resume: ann.token }, () => resolve()),
+        b.relay.admit({ claims: { sub: ann.user, iat: 0 }, resume: ann.token, from: NOWHERE }, () =>
+          resolve(),
+        ),
       );
       await settled();
       t.match(listener.heard('TALK_ENDED'), [{ code: 'disconnected', frames: 1 }], 'its burst ended');

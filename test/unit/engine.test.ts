@@ -19,6 +19,7 @@ t.test('whoever comes in the very turn of the end is told, too, though nobody el
     textBytes: 8192,
     idleTimeoutS: 60,
     origins: { listed: null, consolePort: null },
+    isTrusted: () => false,
     socketsMax: 100,
     descriptorMax: Number.POSITIVE_INFINITY,
     log: { error: (_fields, message) => t.fail(message) },

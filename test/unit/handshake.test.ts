@@ -2,6 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import type { UserId } from '../../src/ids.js';
+import { addressText, clientAddress, trustIn } from '../../src/proxies.js';
 import { newCounts } from '../../src/relay/figures/counts.js';
 import {
   answerToGet,
@@ -15,6 +16,8 @@ import { mayOpen } from '../../src/relay/websocket/origins.js';
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ==';
 const GOOD = { upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websocket-key': KEY };
+/** A proxy. */
+const PEER = '192.0.2.1';
 const CLAIMS = { sub: randomUUID() as UserId, iat: 7 };
 
 /** Reads a good handshake with these headers and this query; the relay accepts the token `good`. */
@@ -28,6 +31,7 @@ function read(
   const all: Readonly<Record<string, string>> = { ...GOOD, ...headers };
   const result = readUpgrade(
     { getHeader: (name) => all[name] ?? '', getQuery: () => query },
+    PEER,
     {
       churn: { passes: () => void passed++ },
       verifyToken(token) {
@@ -35,14 +39,17 @@ function read(
         return token === 'good' ? CLAIMS : null;
       },
     },
-    { listed, consolePort: 3000 },
+    { origins: { listed, consolePort: 3000 }, isTrusted: (address) => address === PEER },
   );
   return { result, verified, passed };
 }
 
 t.test('a handshake is accepted with its claims, and a rejected token is answered later', async (t) => {
   const { result, passed } = read({ upgrade: 'WebSocket' }, 'token=good&resume=r');
-  t.strictSame(result, { kind: 'upgrade', key: KEY, claims: CLAIMS, resume: 'r' });
+  t.strictSame(result, {
+    ...{ kind: 'upgrade', key: KEY, claims: CLAIMS, resume: 'r' },
+    from: { address: PEER, client: null },
+  });
   t.equal(passed, 1);
   t.match(read({}, 'token=bad').result, { kind: 'upgrade', claims: null, resume: null });
 });
@@ -54,6 +61,36 @@ t.test('a parameter that is missing or sent twice counts as none', async (t) => 
     t.strictSame(verified, ['']);
   }
 });
+
+t.test('the app may name itself, and the proxy says where it comes from', async (t) => {
+  const from = (forwarded: string, query: string) =>
+    (read({ 'x-forwarded-for': forwarded }, query).result as { from: object }).from;
+  t.strictSame(from('198.51.100.9, 203.0.113.5', 'client=acme-android/3.2'), {
+    ...{ address: '203.0.113.5', client: 'acme-android/3.2' },
+  });
+  for (const name of ['', 'x'.repeat(65), '%00', 'a%0ab', '%C3%A9', 'a&client=b'])
+    t.match(from('', `client=${name}`), { address: PEER, client: null }, name);
+  t.match(from('', `client=${'x'.repeat(64)}`), { client: 'x'.repeat(64) });
+});
+
+t.test(
+  'the address is the last one that no trusted proxy has, and that of the peer without a proxy',
+  async (t) => {
+    const isTrusted = trustIn(['192.0.2.0/24', '2001:db8::1']);
+    const address = (peer: string, forwardedFor = '') => clientAddress(isTrusted, { peer, forwardedFor });
+    t.equal(address('203.0.113.5', '198.51.100.9'), '203.0.113.5', 'anybody can send the header');
+    t.equal(address('192.0.2.1', '198.51.100.9, 192.0.2.7'), '198.51.100.9');
+    t.equal(address('2001:db8::1', '1.1.1.1,198.51.100.9'), '198.51.100.9');
+    t.equal(address('192.0.2.1', 'unknown'), '192.0.2.1');
+    t.equal(address('192.0.2.1', '198.51.100.9, <b>'), '192.0.2.1');
+    t.equal(address('192.0.2.1', '192.0.2.7, 192.0.2.8'), '192.0.2.7', 'all are proxies');
+    t.equal(addressText(Uint8Array.of(203, 0, 113, 5)), '203.0.113.5');
+    const v6 = (text: string) => addressText(Uint8Array.from(Buffer.from(text, 'hex')));
+    t.equal(v6('20010db8000000000000000000000001'), '2001:db8::1');
+    t.equal(v6('00000000000000000000ffffcb007105'), '203.0.113.5');
+    t.equal(addressText(new Uint8Array()), 'unknown');
+  },
+);
 
 t.test('anything else is answered by its first fault, and no token is verified', async (t) => {
   const origins = ['https://a.example'];

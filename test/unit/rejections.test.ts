@@ -14,19 +14,20 @@ t.test(
       log: { info: (fields, message) => void lines.push({ ...fields, message }) },
     });
     const user = 'u1' as UserId;
-    rejected({}, closes.invalid_token);
-    t.strictSame(lines, [{ code: 1008, reason: 'invalid token', message: 'handshake rejected' }]);
-    for (let i = 0; i < 500; i++) rejected({}, closes.invalid_token);
+    const from = { address: '192.0.2.7', client: null };
+    rejected(from, closes.invalid_token);
+    t.strictSame(lines, [{ ...from, code: 1008, reason: 'invalid token', message: 'handshake rejected' }]);
+    for (let i = 0; i < 500; i++) rejected(from, closes.invalid_token);
     t.equal(lines.length, 1, 'strangers have a line of their own');
-    for (let i = 0; i < 500; i++) rejected({ user }, closes.overloaded);
+    for (let i = 0; i < 500; i++) rejected({ user, ...from }, closes.overloaded);
     t.equal(lines.length, 11);
     nowMs = 999;
-    rejected({ user }, closes.overloaded);
+    rejected({ user, ...from }, closes.overloaded);
     t.equal(lines.length, 11);
     nowMs = 1000;
-    rejected({ user, username: 'ann' }, closes.device_disabled);
-    rejected({ user }, closes.restart);
-    rejected({}, closes.invalid_token);
+    rejected({ user, username: 'ann', ...from }, closes.device_disabled);
+    rejected({ user, ...from }, closes.restart);
+    rejected(from, closes.invalid_token);
     t.match(lines.slice(11), [
       { username: 'ann', reason: 'device disabled', more: 491 },
       { reason: 'restart', more: undefined },

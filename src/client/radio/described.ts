@@ -22,6 +22,8 @@ export type RadioOptions = {
   url: string;
   /** The JWT from POST /auth/login or /auth/register. */
   token: string;
+  /** Name and version of the app, such as `acme-desk/3.2`, for the log of the service. Default: those of this library. */
+  client?: string;
   /** The keys of encrypted speech, from createKeyring. Without it the radio talks in the clear, and opens nothing. */
   keys?: KeyStore;
   /** Default: the global WebSocket, and in Node the one of the package `ws`. */

@@ -73,7 +73,7 @@ function start(
   keys: DeskKeys,
   { createRadio, createVoices, createMicrophone, clock, unixMs, send, codeOf }: DeskRadioParts,
 ): Started {
-  const radio = createRadio({ url, token, clock, keys: keys.store });
+  const radio = createRadio({ url, token, clock, keys: keys.store, client: 'console' });
   const views = createViews(radio);
   const batches = createBatches(
     {

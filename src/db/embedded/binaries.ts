@@ -71,6 +71,10 @@ async function whyUnusable(native: string, account: Account): Promise<string | n
   }
 }
 
+/** The major version of PostgreSQL that is installed. */
+export const installedMajor = async (): Promise<number> =>
+  Number.parseInt(await packageVersion(installedPackage()), 10);
+
 async function packageVersion(installed: string): Promise<string> {
   return JSON.parse(await readFile(join(installed, 'package.json'), 'utf8')).version;
 }

@@ -15,7 +15,8 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { exists, hasCode, syncFolder } from '../../files.js';
+import { ConfigError } from '../../errors.js';
+import { exists, hasCode, readIfThere, syncFolder } from '../../files.js';
 import { type Account, canEnter, databaseAccount, ourAccount, runAs } from './account.js';
 import { makeDraft } from './drafts.js';
 
@@ -105,6 +106,15 @@ async function settleElsewhere(link: string): Promise<void> {
     await rm(home, { recursive: true });
     if (!hasCode(error, 'EEXIST')) throw error; // another process was first
   }
+}
+
+/** Throws ConfigError when the files of the cluster are those of another major version. A new cluster has none yet. */
+export async function refuseOtherMajor({ cluster }: Place, installed: number): Promise<void> {
+  const files = await readIfThere(join(cluster, 'PG_VERSION'));
+  if (files === null || Number(files) === installed) return;
+  throw new ConfigError(
+    `the embedded database has files of PostgreSQL ${files.trim()}, this release brings ${installed}: see "Upgrade and rollback" in docs/operations.md`,
+  );
 }
 
 /**

@@ -11,7 +11,7 @@ import type { Parking } from '../session/parking.js';
 import type { Session } from '../session/session.js';
 import type { createArrivals } from './arrivals.js';
 import type { Moving } from './moving.js';
-import { createRejections } from './rejections.js';
+import { createRejections, type From } from './rejections.js';
 import type { Sessions } from './sessions.js';
 
 /** The claims of a verified token that are read here. */
@@ -23,6 +23,7 @@ export interface Claims {
 
 /** What a handshake brought. */
 export interface Handshake {
+  readonly from: From;
   /** null: the token was rejected. */
   readonly claims: Claims | null;
   /** The token of the session that the client would continue. null: none. */
@@ -34,10 +35,14 @@ export type Admission<S> = Seat<S> | { readonly close: Close };
 
 /** A session to open: a new one, or one that the client continues. */
 export interface Seat<S> {
+  readonly from: From;
   readonly session: S;
   readonly isResumed: boolean;
   readonly issuedAt: number;
 }
+
+/** A handshake with a token that is valid. */
+type Arriving = Pick<Handshake, 'resume' | 'from'> & { readonly issuedAt: number };
 
 export interface AdmissionOptions {
   /** false: the relay must not read the database yet. */
@@ -93,16 +98,16 @@ export function createAdmission(options: AdmissionOptions) {
   }
 
   /** An exception is answered, too: else the client would wait until it takes the server for dead. */
-  function seatOrClose(loaded: Loaded, issuedAt: number, resume: string | null): Admission<Session> {
+  function seatOrClose(loaded: Loaded, arriving: Arriving): Admission<Session> {
     try {
-      return seat(loaded, issuedAt, resume);
+      return seat(loaded, arriving);
     } catch (error) {
       log.error({ err: error }, 'admission failed');
       return { close: closes.internal };
     }
   }
 
-  function seat(loaded: Loaded, issuedAt: number, resume: string | null): Admission<Session> {
+  function seat(loaded: Loaded, { issuedAt, resume, from }: Arriving): Admission<Session> {
     if (closing()) return { close: closes.restart };
     if (loaded.kind === 'failed') return { close: closes.overloaded };
     if (loaded.kind === 'unknown') return { close: closes.unknown_user };
@@ -110,12 +115,12 @@ export function createAdmission(options: AdmissionOptions) {
     const refused = refusalOf(account, issuedAt);
     if (refused !== null) return { close: refused };
     const known = resume === null ? null : parking.find(resume, user.id);
-    if (known !== null) return { session: known, isResumed: true, issuedAt };
+    if (known !== null) return { session: known, isResumed: true, issuedAt, from };
     let number = takeNumber();
     // After 2^32 sessions the numbers begin again.
     while (number !== null && sessions.byNumber.has(number)) number = takeNumber();
     if (number === null) return { close: closes.overloaded };
-    return { session: newSession(number, user), isResumed: false, issuedAt };
+    return { session: newSession(number, user), isResumed: false, issuedAt, from };
   }
 
   /** For one more socket of the user. */
@@ -128,7 +133,7 @@ export function createAdmission(options: AdmissionOptions) {
 
   return {
     /** Reads what the session of a verified token needs. Calls `answer` exactly once, without claims at once. */
-    admit({ claims, resume }: Handshake, answer: (admission: Admission<Session>) => void): void {
+    admit({ claims, resume, from }: Handshake, answer: (admission: Admission<Session>) => void): void {
       const answered = countHandshake(counts);
       let username: string | null = null;
       const done = (admission: Admission<Session>) => {
@@ -136,7 +141,7 @@ export function createAdmission(options: AdmissionOptions) {
         answered(close);
         if (close !== null)
           rejected(
-            { ...(claims !== null && { user: claims.sub }), ...(username !== null && { username }) },
+            { ...(claims !== null && { user: claims.sub }), ...(username !== null && { username }), ...from },
             close,
           );
         answer(admission);
@@ -151,7 +156,7 @@ export function createAdmission(options: AdmissionOptions) {
       load(claims.sub, (loaded) => {
         if (loaded.kind === 'loaded') username = loaded.user.username;
         const settle = (refused: Close | null) =>
-          done(refused === null ? seatOrClose(loaded, issuedAt, resume) : { close: refused });
+          done(refused === null ? seatOrClose(loaded, { issuedAt, resume, from }) : { close: refused });
         if (!mayCome(loaded, issuedAt)) return settle(null);
         if (!mayTry(claims.sub)) return settle(closes.rate_limited);
         arrive({ user: loaded.user, issuedAt, seeking }, settle);
@@ -159,7 +164,7 @@ export function createAdmission(options: AdmissionOptions) {
     },
 
     /** The session says WELCOME on this socket. Must follow the answer of `admit` in the same step. */
-    open({ session, isResumed, issuedAt }: Seat<Session>, peer: Peer): void {
+    open({ session, isResumed, issuedAt, from }: Seat<Session>, peer: Peer): void {
       const { user } = session;
       // First of all: a user whose last session is closed leaves memory, and this session would be outside.
       user.sessions.add(session);
@@ -171,7 +176,7 @@ export function createAdmission(options: AdmissionOptions) {
       if (!session.isLive) closeLongestSilent(user);
       session.open(peer, isResumed);
       counts.handshakes.admitted++;
-      log.info({ session: session.number, ...named(user), isResumed }, 'session connected');
+      log.info({ session: session.number, ...named(user), isResumed, ...from }, 'session connected');
     },
   };
 }

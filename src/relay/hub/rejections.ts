@@ -2,8 +2,15 @@
 import type { UserId } from '../../ids.js';
 import type { Close } from '../../protocol/closes.js';
 
-/** The owner of the token. Without a user the token is missing, or signed with another key. */
-export interface Rejected {
+/** Where a handshake comes from, for the log. */
+export interface From {
+  readonly address: string;
+  /** What the app calls itself. null: it does not. */
+  readonly client: string | null;
+}
+
+/** The owner of the token, and where it came from. Without a user the token is missing, or signed with another key. */
+export interface Rejected extends From {
   readonly user?: UserId;
   /** Where the account was read. */
   readonly username?: string;

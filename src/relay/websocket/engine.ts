@@ -4,12 +4,19 @@
 import uWS, { type TemplatedApp } from 'uWebSockets.js';
 import { setTimeout } from 'node:timers/promises';
 import { HEADER_BYTES } from '../../protocol/frame.js';
+import { addressText } from '../../proxies.js';
 import type { CertificateFiles } from '../../tls/certificate.js';
 import type { Publisher } from '../delivery/peer.js';
 import { type Cap, type CapLog, type CapOptions, type ConnectionFigures, createCap } from './cap.js';
 import type { EarlyMessages } from './early.js';
-import { answerToGet, type HandshakeRelay, httpAnswers, readUpgrade, writeAnswer } from './handshake.js';
-import type { Origins } from './origins.js';
+import {
+  answerToGet,
+  type Entrance,
+  type HandshakeRelay,
+  httpAnswers,
+  readUpgrade,
+  writeAnswer,
+} from './handshake.js';
 import {
   guardedBy,
   type SocketData,
@@ -20,7 +27,7 @@ import {
   socketData,
 } from './sockets.js';
 
-export interface EngineOptions {
+export interface EngineOptions extends Entrance {
   readonly host: string;
   /** 0 takes a free one. */
   readonly port: number;
@@ -29,8 +36,6 @@ export interface EngineOptions {
   readonly textBytes: number;
   /** Seconds; the engine pings before. */
   readonly idleTimeoutS: number;
-  /** Web origins that may open sockets. */
-  readonly origins: Origins;
   /** Connections to the port, with or without a WebSocket; a handshake beyond it is refused. */
   readonly socketsMax: number;
   /** Counts them together with those of the other relay threads. Without it there are none. */
@@ -248,7 +253,8 @@ function routes<S extends SocketSession>(
     /** Synchronous: an upgrade after the callback, which the engine offers too, sometimes shuts the new socket down. */
     upgrade(res, req, context) {
       try {
-        const read = readUpgrade(req, relay, options.origins);
+        const peer = addressText(new Uint8Array(res.getRemoteAddress()));
+        const read = readUpgrade(req, peer, relay, options);
         if (read.kind === 'answer') writeAnswer(res, counts, read);
         else res.upgrade(socketData<S>(read), read.key, '', '', context);
       } catch (error) {

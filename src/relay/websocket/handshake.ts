@@ -1,6 +1,7 @@
 // Checks what a client must send to open a WebSocket, and answers every other request on the relay's port. Knows no
 // uWebSockets.js: a request and an answer are described here.
 import type { RefusalCode } from '../../errors.js';
+import { clientAddress } from '../../proxies.js';
 import type { Churn } from '../delivery/churn.js';
 import { type Counts, countNotUpgraded } from '../figures/counts.js';
 import type { Claims, Handshake } from '../hub/admission.js';
@@ -76,11 +77,21 @@ export const httpAnswers = {
   failed: answer('500 Internal Server Error', 'internal', 'internal error'),
 } as const;
 
-/** Reads a request that the engine takes for an upgrade. `origins` are those that may open sockets. */
+/** Who may open sockets, and how the address of a client is found. */
+export interface Entrance {
+  readonly origins: Origins;
+  readonly isTrusted: (address: string) => boolean;
+}
+
+/** What an app may call itself, such as `acme-android/3.2`. Anything else counts as absent. */
+const CLIENT = /^[\x20-\x7e]{1,64}$/;
+
+/** Reads a request of this peer that the engine takes for an upgrade. */
 export function readUpgrade(
   request: UpgradeRequest,
+  peer: string,
   relay: HandshakeRelay,
-  origins: Origins,
+  { origins, isTrusted }: Entrance,
 ): Upgrade | HttpAnswer {
   const key = request.getHeader('sec-websocket-key');
   const headers = { origin: request.getHeader('origin'), host: request.getHeader('host') };
@@ -92,7 +103,12 @@ export function readUpgrade(
   relay.churn.passes();
   const query = new URLSearchParams(request.getQuery());
   const claims = relay.verifyToken(readOnly(query, 'token') ?? '');
-  return { kind: 'upgrade', key, claims, resume: readOnly(query, 'resume') };
+  const client = readOnly(query, 'client') ?? '';
+  const from = {
+    address: clientAddress(isTrusted, { peer, forwardedFor: request.getHeader('x-forwarded-for') }),
+    client: CLIENT.test(client) ? client : null,
+  };
+  return { kind: 'upgrade', key, claims, resume: readOnly(query, 'resume'), from };
 }
 
 /** The answer to a GET that the engine does not take for an upgrade: it looks for a key of 24 characters only. */

@@ -46,6 +46,7 @@ export interface SocketData<S> {
   claims: Handshake['claims'];
   /** Of the session it would go on with; null: a new one, and once it is admitted. */
   resume: string | null;
+  readonly from: Handshake['from'];
   /** What arrived before WELCOME; null while nothing did, and once it is seated. */
   early: Early | null;
   /** null until it is seated. */
@@ -73,9 +74,10 @@ export interface CallbackLog {
 }
 
 /** Of a socket whose handshake this was. */
-export const socketData = <S>({ claims, resume }: Handshake): SocketData<S> => ({
+export const socketData = <S>({ claims, resume, from }: Handshake): SocketData<S> => ({
   claims,
   resume,
+  from,
   early: null,
   session: null,
   closed: false,
@@ -131,8 +133,10 @@ export function socketCallbacks<S extends SocketSession>(relay: SocketRelay<S>, 
       countRefused(relay.counts, closes.overloaded);
       return ws.end(closes.overloaded.code, closes.overloaded.reason);
     }
-    const { claims, resume } = data;
-    relay.admit({ claims, resume }, (admission) => guarded('seat', () => seat(ws, data, admission, relay)));
+    const { claims, resume, from } = data;
+    relay.admit({ claims, resume, from }, (admission) =>
+      guarded('seat', () => seat(ws, data, admission, relay)),
+    );
   };
   return {
     // Not in this callback: its writes are corked with the handshake, and a close in it waits 15 s for the peer's.

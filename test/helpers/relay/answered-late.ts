@@ -6,7 +6,7 @@ import { decodeFrame, END, encodeFrame, START } from '../../../src/protocol/fram
 import type { Peer } from '../../../src/relay/delivery/peer.js';
 import type { Session } from '../../../src/relay/session/session.js';
 import { createLateAuthority, type LateAuthority } from './late-authority.js';
-import { relayAlone } from './relay-alone.js';
+import { NOWHERE, relayAlone } from './relay-alone.js';
 import { accountRow, talkgroupRow } from './rows.js';
 
 export type Json = { readonly type: string; readonly [key: string]: unknown };
@@ -114,11 +114,14 @@ export function sceneOf({ isLate, mode = 'single' }: { isLate: boolean; mode?: F
       peer = own;
       inboxes.set(own, inbox);
       session = await new Promise<Session>((resolve, reject) => {
-        relay.admit({ claims: { sub: name as UserId, iat: 0 }, resume: token }, (admission) => {
-          if ('close' in admission) return reject(new Error(admission.close.reason));
-          relay.open(admission, own);
-          resolve(admission.session);
-        });
+        relay.admit(
+          { claims: { sub: name as UserId, iat: 0 }, resume: token, from: NOWHERE },
+          (admission) => {
+            if ('close' in admission) return reject(new Error(admission.close.reason));
+            relay.open(admission, own);
+            resolve(admission.session);
+          },
+        );
       });
       const welcome = inbox.findLast((one) => one.type === 'WELCOME') as Json;
       token = String(welcome.resume_token);

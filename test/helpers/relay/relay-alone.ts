@@ -2,8 +2,12 @@
 import type { UserId } from '../../../src/ids.js';
 import type { Peer } from '../../../src/relay/delivery/peer.js';
 import type { Claims } from '../../../src/relay/hub/admission.js';
+import type { From } from '../../../src/relay/hub/rejections.js';
 import { createRelay, type Relay, type RelayOptions } from '../../../src/relay/hub/relay.js';
 import type { Session } from '../../../src/relay/session/session.js';
+
+/** Of a radio that is seated by hand. */
+export const NOWHERE: From = { address: 'nowhere', client: null };
 
 type Needed = Pick<RelayOptions, 'reads' | 'takeNumber' | 'publisher' | 'nowMs'>;
 
@@ -77,7 +81,7 @@ export const seated = (
   resume: string | null = null,
 ): Promise<Session> =>
   new Promise((resolve, reject) => {
-    relay.admit({ claims, resume }, (admission) => {
+    relay.admit({ claims, resume, from: NOWHERE }, (admission) => {
       if ('close' in admission) return reject(new Error(admission.close.reason));
       relay.open(admission, peer);
       resolve(admission.session);

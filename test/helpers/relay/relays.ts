@@ -11,7 +11,7 @@ import type { Peer, Publisher } from '../../../src/relay/delivery/peer.js';
 import type { EmergencyWrites } from '../../../src/relay/emergencies/emergencies.js';
 import { eventually } from '../eventually.js';
 import { createMemoryNetwork } from './memory-bus.js';
-import { relayAlone, seated } from './relay-alone.js';
+import { NOWHERE, relayAlone, seated } from './relay-alone.js';
 
 type Json = Record<string, unknown>;
 type Heard = Json | { readonly frame: string; readonly sender: number; readonly burst: number };
@@ -295,7 +295,9 @@ export function relayOn(
   /** Resolves when a handshake of a user without another session is answered, and its socket is gone by then. */
   const abandoned = () =>
     new Promise<void>((resolve) => {
-      relay.admit({ claims: { sub: userIdOf(number, users++), iat: 0 }, resume: null }, () => resolve());
+      relay.admit({ claims: { sub: userIdOf(number, users++), iat: 0 }, resume: null, from: NOWHERE }, () =>
+        resolve(),
+      );
     });
 
   return {

@@ -1,0 +1,271 @@
+// A backup of a database in use, and its way back: into the embedded database, an external one, and from there again.
+import assert from 'node:assert/strict';
+import { createHash } from 'node:crypto';
+import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { gunzipSync, gzipSync } from 'node:zlib';
+import postgres from 'postgres';
+import t, { type Test } from 'tap';
+import { checkFile } from '../../src/db/backup/lines.js';
+import { migrate } from '../../src/db/migrate.js';
+import { freshDatabase } from '../helpers/database/cluster.js';
+import { startExternal } from '../helpers/database/external-database.js';
+import { run, unless } from '../helpers/programs.js';
+import { runCommand } from '../helpers/service/service.js';
+import { startService } from '../helpers/service/started-service.js';
+
+t.setTimeout(300_000);
+
+const SECRET = 'a key for tests only, longer than 32 bytes';
+
+/** One that the database's account can enter. */
+async function openFolder(t: Test): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'talkgroup-radio-backup-'));
+  await chmod(folder, 0o755);
+  t.teardown(() => rm(folder, { recursive: true }));
+  return folder;
+}
+
+async function runs(args: readonly string[], env: Record<string, string>): Promise<string> {
+  const { code, output } = await runCommand(args, env);
+  assert.equal(code, 0, `${args.join(' ')}: ${output}`);
+  return output;
+}
+
+/** What each table holds. */
+async function digestsOf(url: string): Promise<Record<string, string>> {
+  const sql = postgres(url, { max: 1, connection: { TimeZone: 'UTC' } });
+  const tables = await sql<{ name: string }[]>`
+    select relname as name from pg_class where relnamespace = 'public'::regnamespace and relkind = 'r' order by 1`;
+  const digests: Record<string, string> = {};
+  for (const { name } of tables) {
+    const columns = name === 'schema_version' ? sql`t.version` : sql`t`;
+    const [row] = await sql<{ digest: string }[]>`
+      select count(*) || ' ' || md5(coalesce(string_agg(to_json(${columns})::text, '' order by to_json(${columns})::text), '')) as digest
+      from ${sql(name)} t`;
+    digests[name] = row?.digest ?? '';
+  }
+  await sql.end();
+  return digests;
+}
+
+/** Rows of every table, with values that are easily lost on the way. */
+async function fill(url: string): Promise<void> {
+  const sql = postgres(url, { max: 1 });
+  await sql`insert into devices (name, site, serial) values (${'a\\b"c\u00e9📻'}, 'x', 'SN-9')`;
+  await sql`insert into users (username, password_hash, device_id, valid_from)
+    select 'cid ' || i, 'none', (select id from devices limit 1), i from generate_series(1, 2500) i`;
+  await sql`insert into talkgroups (name, master_secret) select 'T ' || i, sha256(i::text::bytea) from generate_series(1, 3) i`;
+  await sql`insert into memberships (user_id, talkgroup_id, site) select u.id, t.id, 'x' from users u, talkgroups t`;
+  await sql`insert into gps_fixes (device_id, lat, lng, alt, speed) select id, 0.1 + 0.2, 1e-7, -123456.789012345, null from devices`;
+  await sql`insert into emergencies (id, user_id, talkgroup_id, raised_at, state)
+    select gen_random_uuid(), null, id, now(), 'cleared' from talkgroups`;
+  await sql`insert into key_epochs (talkgroup_id, rotation_counter, announced_at, use_at)
+    select id, 1, now(), '2026-11-29 12:00:00.123456+05:30' from talkgroups`;
+  await sql`insert into key_holders (user_id, public_key, name)
+    select id, decode('04' || repeat('ab', 64), 'hex'), 'phone' from users limit 2`;
+  await sql`select nextval('session_blocks')`;
+  await sql.end();
+}
+
+async function sequences(url: string) {
+  const sql = postgres(url, { max: 1 });
+  const rows = await sql<{ name: string; last: number }[]>`
+    select sequencename as name, last_value::int as last from pg_sequences where schemaname = 'public'`;
+  await sql.end();
+  return Object.fromEntries(rows.map(({ name, last }) => [name, last]));
+}
+
+t.test('a backup of a service in use comes back, with its tokens', async (t) => {
+  const folder = await openFolder(t);
+  const [DATA_DIR, COPY, FILE] = [join(folder, 'data'), join(folder, 'copy'), join(folder, 'radio.backup')];
+  const first = await startService(t, { DATA_DIR });
+  const account = { username: 'ann', password: 'over and out', deviceSerial: 'SN-1' };
+  const token = String((await first.ask('POST', '/auth/register', { body: account })).jwt);
+  const url = await readFile(join(DATA_DIR, 'postgres.url'), 'utf8');
+  await fill(url);
+  const before = await digestsOf(url);
+  const given = await sequences(url);
+  t.match(
+    await runs(['backup', FILE], { DATA_DIR }),
+    /: schema version \d+, 2,502 users, 2 devices, 3 talkgroups, /,
+  );
+  t.equal((await stat(FILE)).mode & 0o777, 0o600, 'only its owner can read it');
+  t.strictSame((await readdir(folder)).sort(), ['data', 'radio.backup']);
+  await writeFile(join(folder, 'late.part'), '');
+  t.match(await runCommand(['backup', join(folder, 'late')], { DATA_DIR }), {
+    ...{ code: 1, output: 'late.part exists: another backup writes it, or was killed' },
+  });
+  t.match(await runCommand(['backup', FILE], { DATA_DIR }), {
+    code: 1,
+    output: 'exists: a backup replaces no file',
+  });
+  t.match(await runCommand(['restore', FILE], { DATA_DIR }), { code: 1, output: /^DATA_DIR .* is in use/ });
+
+  // Rows that come and go meanwhile: what is read is of one moment.
+  const sql = postgres(url, { max: 1 });
+  let isOver = false;
+  const writing = (async () => {
+    for (let n = 0; !isOver; n++)
+      await sql.begin(async (tx) => {
+        await tx`insert into devices (name, site, serial) values ('x', 'x', ${`late ${n}`})`;
+        await tx`insert into users (username, password_hash, device_id)
+          select ${`late ${n}`}, 'none', id from devices where serial = ${`late ${n}`}`;
+        await tx`delete from users where username = ${`late ${n - 3}`}`;
+      });
+  })();
+  const BUSY = join(folder, 'busy.backup');
+  await runs(['backup', BUSY], { DATA_DIR });
+  isOver = true;
+  await writing;
+  await sql.end();
+  t.equal(await first.end(), 0);
+  t.match(await runCommand(['restore', FILE], { DATA_DIR }), {
+    code: 1,
+    output: /has \d+ users: restore needs one without/,
+  });
+
+  t.match(await runs(['restore', FILE], { DATA_DIR: COPY }), /\ntokens of before are valid\n$/);
+  const second = await startService(t, { DATA_DIR: COPY });
+  const copy = await readFile(join(COPY, 'postgres.url'), 'utf8');
+  t.strictSame(await digestsOf(copy), before);
+  const now = await sequences(copy);
+  t.equal(now.talkgroups_number_seq, given.talkgroups_number_seq);
+  t.ok((now.session_blocks ?? 0) >= (given.session_blocks ?? 0) + 1000, 'no session number is given twice');
+  await second.ask('GET', '/talkgroups', { token });
+  t.equal(second.password, null, 'no new admin');
+  t.equal(await second.end(), 0);
+
+  const OTHER = join(folder, 'other');
+  const env = { DATA_DIR: OTHER, JWT_SECRET: SECRET };
+  t.match(await runs(['restore', BUSY], env), /\ntokens of before are valid when JWT_SECRET is as it was\n$/);
+  const { counts, head } = await checkFile(BUSY);
+  t.ok(
+    (counts.users ?? 0) >= 2502 && (counts.devices ?? 0) >= 2,
+    'each user with its device, or the restore had failed',
+  );
+  t.ok(head.token_key, 'the key of DATA_DIR');
+});
+
+t.test(
+  'a backup goes from the embedded database to a server of PostgreSQL 15 or later, and back',
+  { skip: unless('initdb', 'postgres') },
+  async (t) => {
+    const folder = await openFolder(t);
+    const embedded = await freshDatabase(t);
+    await migrate(embedded);
+    await fill(embedded);
+    const { PGPORT } = await startExternal(t);
+    const admin = postgres(`postgres://postgres@127.0.0.1:${PGPORT}/postgres`, { max: 1 });
+    await admin`create database radio`;
+    await admin.end();
+    const external = `postgres://postgres@127.0.0.1:${PGPORT}/radio`;
+    const back = await freshDatabase(t);
+    let from = embedded;
+    for (const [at, to] of [external, back].entries()) {
+      const FILE = join(folder, `${at}.backup`);
+      await runs(['backup', FILE], { DATABASE_URL: from, JWT_SECRET: SECRET });
+      t.equal((await checkFile(FILE)).head.token_key, undefined, 'a setting stays with the operator');
+      await runs(['restore', FILE], { DATABASE_URL: to, JWT_SECRET: SECRET });
+      t.strictSame(await digestsOf(to), await digestsOf(from));
+      from = to;
+    }
+  },
+);
+
+t.test('no part of a backup is restored, no other file, and none of newer code', async (t) => {
+  const folder = await openFolder(t);
+  const DATABASE_URL = await freshDatabase(t);
+  await migrate(DATABASE_URL);
+  await fill(DATABASE_URL);
+  const env = { DATABASE_URL, JWT_SECRET: SECRET };
+  const FILE = join(folder, 'whole');
+  await runs(['backup', FILE], env);
+  const whole = await readFile(FILE);
+  const lines = gunzipSync(whole).toString().split('\n');
+  const [head = '', ...rest] = lines;
+  const write = async (bytes: Buffer) => {
+    const path = join(folder, 'other');
+    await writeFile(path, bytes);
+    return path;
+  };
+  const damaged = /^the backup is damaged: /;
+  for (let cut = 1; cut < whole.length; cut += Math.ceil(whole.length / 40))
+    await t.rejects(
+      checkFile(await write(whole.subarray(0, cut))),
+      { message: /damaged|is empty/ },
+      `cut at ${cut}`,
+    );
+  for (const text of [
+    lines.slice(0, -2),
+    lines.slice(0, 5).concat(lines.slice(6)),
+    [...lines.slice(0, -1), lines[3], ''],
+  ])
+    await t.rejects(checkFile(await write(gzipSync(text.join('\n')))), { message: damaged });
+  await t.rejects(checkFile(await write(Buffer.from('text'))), { message: damaged });
+  await t.rejects(checkFile(await write(gzipSync('{"format":"x"}\n'))), {
+    message: 'the file is no backup of this service',
+  });
+  await t.rejects(checkFile(await write(gzipSync(''))), { message: 'the file is empty' });
+
+  const changed = (change: object) => {
+    const body = [
+      JSON.stringify({ ...(JSON.parse(head) as object), ...change }),
+      ...rest.slice(0, -2),
+      '',
+    ].join('\n');
+    const [kind, counts] = JSON.parse(rest.at(-2) ?? '') as unknown[];
+    const sha256 = createHash('sha256').update(body).digest('hex');
+    return write(gzipSync(`${body}${JSON.stringify([kind, counts, sha256])}\n`));
+  };
+  await checkFile(await changed({}));
+  await t.rejects(checkFile(await changed({ version: 2 })), {
+    message: 'the backup has format 2, this code knows 1',
+  });
+  const empty = { ...env, DATABASE_URL: await freshDatabase(t) };
+  const restore = async (path: string) => {
+    const { code, output } = await runCommand(['restore', path], empty);
+    t.equal(code, 1);
+    return output;
+  };
+  t.match(
+    await restore(await changed({ schema_version: 999 })),
+    /^the backup has schema version 999, this code knows \d+\n$/,
+  );
+  t.match(await restore(join(folder, 'nothing')), /^ENOENT/);
+  t.match(await runCommand(['restore', FILE], env), {
+    code: 1,
+    output: 'has 2500 users: restore needs one without users',
+  });
+  // A row that breaks a rule of the tables, far behind: nothing stays of those before it.
+  const broken = rest.map((line) => line.replace('"state":"cleared"', '"state":"lost"'));
+  const body = [head, ...broken.slice(0, -2), ''].join('\n');
+  const [kind, counts] = JSON.parse(rest.at(-2) ?? '') as unknown[];
+  const end = JSON.stringify([kind, counts, createHash('sha256').update(body).digest('hex')]);
+  await restore(await write(gzipSync(`${body}${end}\n`)));
+  t.match((await digestsOf(empty.DATABASE_URL)).users, /^0 /);
+  await runs(['restore', FILE], empty);
+  t.strictSame(await digestsOf(empty.DATABASE_URL), await digestsOf(DATABASE_URL), 'the next try');
+});
+
+t.test('a backup of an older version is restored, and migrated', async (t) => {
+  const folder = await openFolder(t);
+  const [old, now] = [await freshDatabase(t), await freshDatabase(t)];
+  await migrate(old, { version: 9 });
+  const sql = postgres(old, { max: 1 });
+  await sql`insert into users (username, password_hash) values ('ann', 'none')`;
+  await sql.end();
+  const FILE = join(folder, 'old');
+  // As in a container: by standard output and standard input.
+  const piped = (words: string, DATABASE_URL: string) =>
+    run('/bin/sh', ['-c', `${process.execPath} dist/src/cli.js ${words}`], {
+      env: { DATABASE_URL, JWT_SECRET: SECRET, FILE, TMPDIR: folder },
+    });
+  t.match(await piped('backup - > "$FILE"', old), { code: 0, output: /^-: schema version 9, 1 users,/ });
+  t.match(await piped('restore - < "$FILE"', now), { code: 0, output: /^restored 1 users,/ });
+  t.strictSame(await readdir(folder), ['old']);
+  const { users, token_times } = await digestsOf(now);
+  t.match(users, /^1 /);
+  t.match(token_times, /^1 /, 'what later migrations bring');
+});
