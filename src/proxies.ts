@@ -15,8 +15,8 @@ export function trustIn(ranges: readonly string[]): (address: string) => boolean
 }
 
 /**
- * The address of the peer, or the last one in `X-Forwarded-For` that is not that of a trusted proxy, as Fastify finds it for
- * REST. Behind a proxy that reports no address it is that of the proxy.
+ * The address of the peer, or the last one in `X-Forwarded-For` that is not that of a trusted proxy. Behind a proxy that reports
+ * no address it is that of the proxy.
  */
 export function clientAddress(
   isTrusted: (address: string) => boolean,

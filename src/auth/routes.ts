@@ -5,13 +5,12 @@ import { isPassword } from '../credentials/passwords.js';
 import { isUsername, normalizeUsername } from '../credentials/usernames.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import { linkDevice } from '../db/device-link.js';
+import { linkDevice, SITE_UNKNOWN } from '../db/device-link.js';
 import { createGate } from '../db/gate.js';
 import { AppError } from '../errors.js';
 import { addressKey } from '../http/address.js';
 import type { Overflow } from '../http/listener.js';
 import { answers, Ok, ok } from '../http/schemas.js';
-import type { UserId } from '../ids.js';
 import { afterHashing, inTime, untilAnswered } from './hash-deadlines.js';
 import { type Attempt, type Limits, NOBODY } from './limits.js';
 import { type Guess, type Passwords, refuseShort } from './passwords.js';
@@ -29,9 +28,6 @@ export interface AuthOptions {
   /** The service makes this account itself, or the operator: whoever registered its name would keep the service from its start. */
   readonly adminUsername: string;
 }
-
-/** A new device without a given site; also the site of members without a device (seed, Membership). */
-const SITE_UNKNOWN = 'unknown';
 
 /**
  * Accounts looked up at once. Hashes are made one by one, 20 a second: more lookups would only open all connections of
@@ -165,16 +161,18 @@ export const authRoutes =
         tellRejected(request, account, 'device_disabled');
         throw new AppError('device_disabled');
       }
-      if (account.device_id === null && body.deviceSerial !== undefined) await linkOwn(account.id, request);
+      if (account.device_id === null && body.deviceSerial !== undefined) await linkOwn(account, request);
       return { jwt: await issue(account, request) };
     });
 
     /** Sockets of earlier tokens follow the notification of the statement. */
-    async function linkOwn(user: UserId, { body, deadline }: Asked<Login>): Promise<void> {
-      const { deviceSerial: serial = '', site = SITE_UNKNOWN } = body;
-      const link = { user, serial, site, isOwn: true };
-      const linked = await linkDevice(database, untilAnswered(deadline), link);
-      if (linked?.device?.active === false) throw new AppError('device_disabled');
+    async function linkOwn(account: store.Registered, request: Asked<Login> & Asker): Promise<void> {
+      const { deviceSerial: serial = '', site = SITE_UNKNOWN } = request.body;
+      const link = { user: account.id, serial, site, mayBeAdmin: true };
+      const linked = await linkDevice(database, untilAnswered(request.deadline), link);
+      if (linked?.device?.active !== false) return;
+      tellRejected(request, account, 'device_disabled');
+      throw new AppError('device_disabled');
     }
 
     const change = {
@@ -242,12 +240,15 @@ export const authRoutes =
   };
 
 function tellRejected(
-  { log, ip }: FastifyRequest,
+  { log, ip }: Asker,
   { id, username }: Pick<store.Registered, 'id' | 'username'>,
   reason: 'invalid_credentials' | 'device_disabled',
 ): void {
   log.info({ user: id, username, reason, address: ip }, 'login rejected');
 }
+
+/** Who asks, for the log. */
+type Asker = Pick<FastifyRequest, 'log' | 'ip'>;
 
 /** A request whose body is of that kind. */
 type Asked<Body> = Pick<FastifyRequest, 'user' | 'deadline'> & { readonly body: Body };

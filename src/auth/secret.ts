@@ -6,12 +6,15 @@ import { isLongEnough, JWT_SECRET_BYTES_MIN } from '../credentials/signing-keys.
 import { ConfigError } from '../errors.js';
 import { hasCode, readIfThere, syncFolder } from '../files.js';
 
+/** Where the key is kept. */
+export const secretFile = (dataDir: string): string => join(dataDir, 'jwt.secret');
+
 /**
  * Reads DATA_DIR/jwt.secret, or makes it: 32 random bytes in base64, mode 0600. Safe when two processes start at once.
  * Rejects with ConfigError when what is there is too short for a key.
  */
 export async function keptSecret(dataDir: string): Promise<string> {
-  const file = join(dataDir, 'jwt.secret');
+  const file = secretFile(dataDir);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
   const secret = (await readIfThere(file)) ?? (await make(file));
   if (!isLongEnough(secret))

@@ -1,17 +1,19 @@
 // Runs the commands that back up a database in use, and bring a backup back.
-import { createWriteStream } from 'node:fs';
-import { link, mkdir, mkdtemp, realpath, rm, writeFile } from 'node:fs/promises';
+import { createWriteStream, rmSync } from 'node:fs';
+import { link, mkdtemp, realpath, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { keptSecret } from '../auth/secret.js';
+import { secretFile } from '../auth/secret.js';
 import { readConfig } from '../config/config.js';
 import { BackupError, type Checked, checkFile, type Head, type RowCounts } from '../db/backup/lines.js';
-import { restore } from '../db/backup/read.js';
-import { backupOf } from '../db/backup/write.js';
-import { hasEmbedded, runningEmbedded } from '../db/embedded.js';
-import { exists, hasCode, syncFolder } from '../files.js';
+import { backupOf } from '../db/backup/reading.js';
+import { restore } from '../db/backup/restoring.js';
+import { hasEmbedded, startEmbedded } from '../db/embedded.js';
+import { migrate } from '../db/migrate.js';
+import { exists, hasCode, readIfThere, syncFolder } from '../files.js';
+import { createLog } from '../log.js';
 import { readVersion } from '../version.js';
 import { fail, withDatabaseUrl } from './running.js';
 
@@ -24,15 +26,16 @@ export async function backupCommand(
   { tokenKey: isWithKey }: { tokenKey: boolean },
 ): Promise<void> {
   if (file !== STANDARD && (await exists(file))) fail(`${file} exists: a backup replaces no file`);
-  const { DATABASE_URL, DATA_DIR } = readConfig();
+  const { DATABASE_URL, DATA_DIR, JWT_SECRET } = readConfig();
   let told = '';
   const done = (head: Head, counts: RowCounts) => {
     told = `schema version ${head.schema_version}, ${inWords(counts)}`;
   };
   await withDatabaseUrl(
     async (url) => {
-      // Only there the service keeps the key itself.
-      const tokenKey = isWithKey && DATABASE_URL === undefined ? await keptSecret(DATA_DIR) : null;
+      // Otherwise the key is a setting, and what is in DATA_DIR may be one that was replaced.
+      const isKept = isWithKey && DATABASE_URL === undefined && JWT_SECRET === undefined;
+      const tokenKey = isKept ? await readIfThere(secretFile(DATA_DIR)) : null;
       const text = backupOf(url, { service: readVersion(), tokenKey }, done);
       if (file === STANDARD) await pipeline(text, createGzip(), process.stdout, { end: false });
       else await writeNew(file, text);
@@ -50,15 +53,28 @@ async function writeNew(file: string, text: AsyncIterable<string>): Promise<void
   target.once('open', () => {
     isOurs = true;
   });
+  const forget = whenInterrupted(() => isOurs && rmSync(part, { force: true }));
   try {
     await pipeline(text, createGzip(), target);
-    await link(part, file);
+    await nameNew(part, file);
     await syncFolder(dirname(resolve(file)));
   } catch (error) {
     if (hasCode(error, 'EEXIST') && !isOurs) fail(`${part} exists: another backup writes it, or was killed`);
     throw error;
   } finally {
+    forget();
     if (isOurs) await rm(part, { force: true });
+  }
+}
+
+/** A link is never made over another file. Some file systems, such as FAT, have none. */
+async function nameNew(part: string, file: string): Promise<void> {
+  try {
+    await link(part, file);
+  } catch (error) {
+    if (!hasCode(error, 'EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS')) throw error;
+    if (await exists(file)) fail(`${file} exists: a backup replaces no file`);
+    await rename(part, file);
   }
 }
 
@@ -67,31 +83,65 @@ export async function restoreCommand(file: string): Promise<void> {
   if (file !== STANDARD) return restoreFrom(file);
   // It is read twice.
   const folder = await mkdtemp(join(tmpdir(), 'talkgroup-radio-'));
+  const remove = () => rmSync(folder, { recursive: true, force: true });
+  const forget = whenInterrupted(remove);
   try {
     const copy = join(folder, 'standard input');
     await pipeline(process.stdin, createWriteStream(copy, { mode: 0o600 }));
     await restoreFrom(copy);
   } finally {
-    await rm(folder, { recursive: true });
+    forget();
+    remove();
   }
+}
+
+/** Ctrl-C and SIGTERM end the process behind `act`. The answer takes that back. */
+function whenInterrupted(act: () => void): () => void {
+  const end = () => {
+    act();
+    process.exit(1);
+  };
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  for (const signal of signals) process.once(signal, end);
+  return () => {
+    for (const signal of signals) process.off(signal, end);
+  };
 }
 
 async function restoreFrom(file: string): Promise<void> {
   const { DATABASE_URL, DATA_DIR } = readConfig();
   const checked = await check(file);
-  const isEmbedded = DATABASE_URL === undefined;
-  if (isEmbedded && (await runningEmbedded(DATA_DIR)) !== null)
-    fail(`DATA_DIR ${resolve(DATA_DIR)} is in use: stop the service before`);
-  const isNew = isEmbedded && !(await hasEmbedded(DATA_DIR));
+  const { head, counts } = checked;
+  const fill = async (url: string) => {
+    const { said, takeBack } = await bringTokenKey(head, DATABASE_URL === undefined ? DATA_DIR : null);
+    await restore(url, file, checked).catch(async (error) => {
+      await takeBack();
+      throw error;
+    });
+    console.log(`restored ${inWords(counts)}, of ${head.taken_at}\n${said}`);
+    await migrate(url).catch((error: Error) =>
+      fail(
+        `the tables have schema version ${head.schema_version}, and their migration failed: ${error.message}. Run 'migrate' again.`,
+      ),
+    );
+  };
+  if (DATABASE_URL === undefined) await inEmbedded(DATA_DIR, fill);
+  else await fill(DATABASE_URL);
+}
+
+/** Starts the embedded database for this command alone. When another process runs it, this one does nothing. */
+async function inEmbedded(dataDir: string, work: (url: string) => Promise<void>): Promise<void> {
+  const isNew = !(await hasEmbedded(dataDir));
+  const embedded = await startEmbedded({ dataDir, log: createLog('warn') });
+  let isDone = false;
   try {
-    await withDatabaseUrl((url) => restore(url, file, checked), { mayCreate: true });
-  } catch (error) {
+    await work(embedded.url);
+    isDone = true;
+  } finally {
+    await embedded.stop();
     // What it created itself must not be in the way of the next try.
-    if (isNew) await removeCluster(join(DATA_DIR, 'postgres'));
-    throw error;
+    if (isNew && !isDone) await removeCluster(join(dataDir, 'postgres'));
   }
-  console.log(`restored ${inWords(checked.counts)}, of ${checked.head.taken_at}`);
-  console.log(await bringTokenKey(checked.head, isEmbedded ? DATA_DIR : null));
 }
 
 /** Where root keeps the files elsewhere, it is a link to them. */
@@ -109,21 +159,22 @@ async function check(file: string): Promise<Checked> {
   }
 }
 
-/** What becomes of the key of the tokens, in words. */
-async function bringTokenKey({ token_key: key }: Head, dataDir: string | null): Promise<string> {
+/** What becomes of the key of the tokens, in words, and how to undo it. Before the rows: a full disk shows here. */
+async function bringTokenKey({ token_key: key }: Head, dataDir: string | null) {
+  const nothing = (said: string) => ({ said, takeBack: async () => {} });
   const { JWT_SECRET } = readConfig();
-  if (JWT_SECRET !== undefined) return 'tokens of before are valid when JWT_SECRET is as it was';
+  if (JWT_SECRET !== undefined)
+    return nothing('earlier tokens are valid when JWT_SECRET is the same as before');
   if (key === undefined || dataDir === null)
-    return 'the backup has no token key for this service: users must log in again';
-  const file = join(dataDir, 'jwt.secret');
+    return nothing('the backup has no token key for this service: users must log in again');
+  const file = secretFile(dataDir);
   try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 });
     await writeFile(file, key, { mode: 0o600, flag: 'wx', flush: true });
     await syncFolder(dataDir);
-    return 'tokens of before are valid';
+    return { said: 'earlier tokens are valid', takeBack: () => rm(file) };
   } catch (error) {
     if (!hasCode(error, 'EEXIST')) throw error;
-    return `${file} is not replaced: tokens of before are valid when it has the same key`;
+    return nothing(`${file} is not replaced: earlier tokens are valid when it has the same key`);
   }
 }
 

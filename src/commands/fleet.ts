@@ -4,11 +4,13 @@ import { register, registerWithDevice } from '../auth/store.js';
 import { readConfig } from '../config/config.js';
 import { normalizeUsername } from '../credentials/usernames.js';
 import type { Database } from '../db/client.js';
-import { linkDevice } from '../db/device-link.js';
+import { linkDevice, SITE_UNKNOWN } from '../db/device-link.js';
 import { noticeOf } from '../db/notice.js';
 import { takeBack } from '../db/revocation.js';
 import { deviceToo } from '../devices/links/store.js';
+import { TEXT_CHARACTERS_MAX } from '../http/schemas.js';
 import { readId, type TalkgroupId, type UserId } from '../ids.js';
+import { checkSecrets } from '../keys/secrets.js';
 import { createKeyring } from '../keys/wrapping.js';
 import type { FloorMode } from '../protocol/codes.js';
 import * as talkgroups from '../talkgroups/store.js';
@@ -17,12 +19,8 @@ import * as users from '../users/store.js';
 import { fail, inDataDir, readNewPassword, readUsername, soon, withDatabase } from './running.js';
 import { linesOf, type Row, tableOf } from './table.js';
 
-/** A site of which nothing is said (seed, Membership). */
-const SITE_UNKNOWN = 'unknown';
 /** Rows that one statement reads. */
 const ROWS_AT_ONCE = 1000;
-/** Characters of a name, a serial or a site (seed). */
-const TEXT_CHARACTERS_MAX = 128;
 
 interface Listed {
   readonly json?: boolean;
@@ -84,7 +82,7 @@ function print(rows: readonly Row[], json: boolean | undefined): void {
 /** In ISO 8601, whether the database or JSON brought it. */
 const timeOf = (time: string | Date): string => new Date(time).toISOString();
 
-/** Prints all that is stored of a user, beside what is secret. */
+/** Prints a user with device, talkgroups, key holders and open emergencies. */
 export async function showUserCommand(text: string, { json }: Listed): Promise<void> {
   const username = normalizeUsername(text);
   const shown = await withDatabase((database) => users.userShown(database, soon(), { username }), {
@@ -211,7 +209,7 @@ export async function setDeviceCommand(
         await move(null);
         return 'no device, revoked';
       }
-      const link = { user: shown.user.id as UserId, serial, site, isOwn: true };
+      const link = { user: shown.user.id as UserId, serial, site, mayBeAdmin: true };
       const linking = await linkDevice(database, soon(), link);
       const device = linking?.device ?? fail(`no such user: ${username}`);
       if (!device.active) fail(`the device ${serial} is disabled: nothing was changed`);
@@ -242,9 +240,16 @@ export async function addTalkgroupCommand(
   { floorMode }: { floorMode: FloorMode },
 ): Promise<void> {
   readText('the name', name);
-  const { wrap } = createKeyring(readConfig().SECRETS_KEY);
+  const keyring = createKeyring(readConfig().SECRETS_KEY);
   const { id } = await withDatabase(
-    (database) => talkgroups.createTalkgroup(database, soon(), { name, floor_mode: floorMode, wrap }),
+    async (database) => {
+      await checkSecrets(database, soon(), keyring); // else nodes could not decrypt the new one
+      return talkgroups.createTalkgroup(database, soon(), {
+        name,
+        floor_mode: floorMode,
+        wrap: keyring.wrap,
+      });
+    },
     { mayCreate: true },
   );
   console.log(`${name}: created${inDataDir()}, id ${id}`);

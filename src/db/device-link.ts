@@ -4,16 +4,19 @@ import type { Database } from './client.js';
 import type { Deadline } from './deadline.js';
 import { type Notice, noticeOf, notifyAll } from './notice.js';
 
-export interface DeviceLink {
+/** The site of a new device of which none was told; also that of members without a device (seed, Membership). */
+export const SITE_UNKNOWN = 'unknown';
+
+export interface Link {
   readonly user: UserId;
-  /** In NFC or not: it is stored in NFC. */
+  /** Stored in NFC, whatever its form here. */
   readonly serial: string;
-  /** Of a device that this creates. */
+  /** For a device that the link creates. */
   readonly site: string;
-  /** The same. Without it the name is the serial. */
+  /** For a device that the link creates. Default: the serial. */
   readonly name?: string | undefined;
-  /** The user does it: then an administrator may, too. */
-  readonly isOwn: boolean;
+  /** false: the account of an administrator is left alone. */
+  readonly mayBeAdmin: boolean;
 }
 
 interface LinkedDevice {
@@ -26,11 +29,11 @@ interface LinkedDevice {
 }
 
 export interface Linking {
-  /** Of the user before. */
+  /** The device that the user had before. */
   readonly before: DeviceId | null;
   /** The device of the serial. null: it was not looked for, because the account is that of an administrator. */
   readonly device: LinkedDevice | null;
-  /** Those of a link that was made. */
+  /** The notifications of a new link. None when no link was made. */
   readonly notices: readonly Notice[];
 }
 
@@ -41,7 +44,7 @@ export interface Linking {
 export async function linkDevice(
   database: Database,
   deadline: Deadline,
-  { user, serial, site, name, isOwn }: DeviceLink,
+  { user, serial, site, name, mayBeAdmin }: Link,
 ): Promise<Linking | null> {
   const text = serial.normalize('NFC');
   const notices = [noticeOf({ kind: 'user_promoted', user })];
@@ -53,7 +56,7 @@ export async function linkDevice(
         select id, role = 'user' as is_plain, device_id from users where id = ${user} for no key update
       ), device as (
         insert into devices (name, site, serial)
-        select ${name ?? text}, ${site}, ${text} from account where is_plain or ${isOwn}::boolean
+        select ${name ?? text}, ${site}, ${text} from account where is_plain or ${mayBeAdmin}::boolean
         on conflict (serial) do update set serial = excluded.serial
         returning id, name, site, serial, active, created_at
       ), linked as (

@@ -123,7 +123,7 @@ export const OneUser = Type.Object(
   },
   {
     title: 'OneUser',
-    description: 'The user, with all that is stored of the user.',
+    description: 'The user, with device, talkgroups, key holders and open emergencies.',
     examples: [
       {
         user: exampleAccount,

@@ -57,7 +57,7 @@ const foundIn = (sql: Sql, find: string) => sql`
 /** Memberships that are shown of one user. */
 const MEMBERSHIPS_SHOWN = 1000;
 
-/** What is stored of a user, beside what is secret. null: no such user. */
+/** null: no such user. */
 export async function userShown(
   database: Database,
   deadline: Deadline,
@@ -99,6 +99,8 @@ const isoTime = (sql: Sql, time: Fragment) =>
 /**
  * Deletes a plain user with everything that is its own, and rotates the keys that it had. The device stays, and keeps its
  * position only for another user. The notifications, or why it was not deleted.
+ * LIMIT: of two users of one device who are deleted at once, each sees the other. Then the position stays, as one does that was
+ * on its way.
  */
 export async function deleteUser(
   database: Database,
@@ -121,6 +123,10 @@ export async function deleteUser(
           mayPutOff: true,
         })}, deleted as (
           delete from users where id in (select id from plain)
+        ), unnamed as (
+          update emergencies set acknowledged_by = nullif(acknowledged_by, ${user}),
+                                 cleared_by = nullif(cleared_by, ${user})
+          where user_id in (select id from plain)
         ), unplaced as (
           delete from gps_fixes f using plain p
           where f.device_id = p.device_id

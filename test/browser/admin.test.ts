@@ -150,6 +150,46 @@ t.test(
   },
 );
 
+t.test(
+  'the card sets device and password, says why a user hears nothing, and a user is deleted',
+  async (t) => {
+    const { page, service } = await openAdmin(t, browser);
+    const ann = await service.person('ann');
+    await page.getByRole('button', { name: 'Users' }).click();
+    const row = await rowOf(page, 'ann');
+    await row.getByText('no device').waitFor();
+    await row.getByRole('button', { name: 'Card of ann' }).click();
+    const card = page.getByRole('complementary', { name: 'Card of ann' });
+    await card.getByText('Hears nothing: the user is in no talkgroup.').waitFor();
+    await card.getByRole('button', { name: 'Device…' }).click();
+    const serial = card.getByLabel('Serial of the device');
+    await focused(serial, 'the field has the focus');
+    await serial.fill('SN-9');
+    await page.keyboard.press('Enter');
+    await card.getByText('Saved.').waitFor();
+    await row.getByText('SN-9').waitFor();
+    t.match(await ann.call('GET', '/me'), { status: 200 }, 'a first device revokes nothing');
+    await serial.fill('');
+    await page.keyboard.press('Enter');
+    await card.getByText('The tokens are revoked').waitFor();
+    await row.getByText('no device').waitFor();
+    t.match(await ann.call('GET', '/me'), { status: 401 });
+    t.strictSame(await violationsOn(page), []);
+    await card.getByRole('button', { name: 'Password…' }).click();
+    await card.getByLabel('New password').fill('another one');
+    await page.keyboard.press('Enter');
+    await card.getByText('The tokens are revoked').waitFor();
+    const body = { username: 'ann', password: 'another one' };
+    t.match(await service.call('POST', '/auth/login', null, body), { status: 200 });
+    t.strictSame(await violationsOn(page), []);
+    await choose(row, 'Delete');
+    await confirm(page, 'Delete', 'Delete');
+    await row.waitFor({ state: 'detached' });
+    t.match(await service.call('POST', '/auth/login', null, body), { status: 401 });
+    t.strictSame(await violationsOn(page), []);
+  },
+);
+
 t.test('a device is renamed, disabled and enabled', async (t) => {
   const { page, service } = await openAdmin(t, browser);
   const ann = await service.person('ann', { serial: 'SN-8' });

@@ -8,6 +8,7 @@ import { gunzipSync, gzipSync } from 'node:zlib';
 import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { checkFile } from '../../src/db/backup/lines.js';
+import { backupOf } from '../../src/db/backup/reading.js';
 import { migrate } from '../../src/db/migrate.js';
 import { freshDatabase } from '../helpers/database/cluster.js';
 import { startExternal } from '../helpers/database/external-database.js';
@@ -53,7 +54,7 @@ async function digestsOf(url: string): Promise<Record<string, string>> {
 /** Rows of every table, with values that are easily lost on the way. */
 async function fill(url: string): Promise<void> {
   const sql = postgres(url, { max: 1 });
-  await sql`insert into devices (name, site, serial) values (${'a\\b"c\u00e9📻'}, 'x', 'SN-9')`;
+  await sql`insert into devices (name, site, serial) values (${'a\\b"c\u00e9📻\u2028'}, 'x', 'SN-9')`;
   await sql`insert into users (username, password_hash, device_id, valid_from)
     select 'cid ' || i, 'none', (select id from devices limit 1), i from generate_series(1, 2500) i`;
   await sql`insert into talkgroups (name, master_secret) select 'T ' || i, sha256(i::text::bytea) from generate_series(1, 3) i`;
@@ -101,7 +102,7 @@ t.test('a backup of a service in use comes back, with its tokens', async (t) => 
     code: 1,
     output: 'exists: a backup replaces no file',
   });
-  t.match(await runCommand(['restore', FILE], { DATA_DIR }), { code: 1, output: /^DATA_DIR .* is in use/ });
+  t.match(await runCommand(['restore', FILE], { DATA_DIR }), { code: 1, output: /DATA_DIR .* is in use/ });
 
   // Rows that come and go meanwhile: what is read is of one moment.
   const sql = postgres(url, { max: 1 });
@@ -126,7 +127,7 @@ t.test('a backup of a service in use comes back, with its tokens', async (t) => 
     output: /has \d+ users: restore needs one without/,
   });
 
-  t.match(await runs(['restore', FILE], { DATA_DIR: COPY }), /\ntokens of before are valid\n$/);
+  t.match(await runs(['restore', FILE], { DATA_DIR: COPY }), /\nearlier tokens are valid\n$/);
   const second = await startService(t, { DATA_DIR: COPY });
   const copy = await readFile(join(COPY, 'postgres.url'), 'utf8');
   t.strictSame(await digestsOf(copy), before);
@@ -139,7 +140,10 @@ t.test('a backup of a service in use comes back, with its tokens', async (t) => 
 
   const OTHER = join(folder, 'other');
   const env = { DATA_DIR: OTHER, JWT_SECRET: SECRET };
-  t.match(await runs(['restore', BUSY], env), /\ntokens of before are valid when JWT_SECRET is as it was\n$/);
+  t.match(
+    await runs(['restore', BUSY], env),
+    /\nearlier tokens are valid when JWT_SECRET is the same as before\n$/,
+  );
   const { counts, head } = await checkFile(BUSY);
   t.ok(
     (counts.users ?? 0) >= 2502 && (counts.devices ?? 0) >= 2,
@@ -174,7 +178,58 @@ t.test(
   },
 );
 
-t.test('no part of a backup is restored, no other file, and none of newer code', async (t) => {
+t.test('a backup whose connection is lost at the last table ends with an error', async (t) => {
+  const url = await freshDatabase(t);
+  await migrate(url);
+  await fill(url);
+  const sql = postgres(url, { max: 1 });
+  let isCut = false;
+  const read = async () => {
+    for await (const part of backupOf(url, { service: 'x', tokenKey: null }, () => t.fail('it is whole'))) {
+      if (isCut || !part.startsWith('["table","memberships"]')) continue;
+      isCut = true;
+      await sql`select pg_terminate_backend(pid, 5000) from pg_stat_activity
+        where application_name = 'talkgroup-radio-backup' and datname = current_database()`;
+    }
+  };
+  await t.rejects(read());
+  t.ok(isCut);
+  await sql.end();
+});
+
+t.test('a restore that fails leaves nothing in a new DATA_DIR, and the next one succeeds', async (t) => {
+  const folder = await openFolder(t);
+  const DATABASE_URL = await freshDatabase(t);
+  await migrate(DATABASE_URL);
+  await fill(DATABASE_URL);
+  const [FILE, DATA_DIR] = [join(folder, 'whole'), join(folder, 'data')];
+  await runs(['backup', FILE], { DATABASE_URL, JWT_SECRET: SECRET });
+  const [head = '', ...rest] = gunzipSync(await readFile(FILE))
+    .toString()
+    .split('\n');
+  const withKey = JSON.stringify({ ...(JSON.parse(head) as object), token_key: SECRET });
+  const write = async (name: string, lines: readonly string[]) => {
+    const body = [withKey, ...lines.slice(0, -2), ''].join('\n');
+    const [kind, counts] = JSON.parse(lines.at(-2) ?? '') as unknown[];
+    const end = JSON.stringify([kind, counts, createHash('sha256').update(body).digest('hex')]);
+    await writeFile(join(folder, name), gzipSync(`${body}${end}\n`));
+    return join(folder, name);
+  };
+  const broken = rest.map((line) => line.replace('"state":"cleared"', '"state":"lost"'));
+  t.equal((await runCommand(['restore', await write('broken', broken)], { DATA_DIR })).code, 1);
+  t.strictSame(
+    (await readdir(DATA_DIR)).filter((name) => /^(postgres|jwt.secret)$/.test(name)),
+    [],
+  );
+  t.match(await runs(['restore', await write('good', rest)], { DATA_DIR }), 'earlier tokens are valid');
+  t.equal(await readFile(join(DATA_DIR, 'jwt.secret'), 'utf8'), SECRET);
+  // With JWT_SECRET the key in DATA_DIR may be one that was replaced.
+  const AGAIN = join(folder, 'again');
+  await runs(['backup', AGAIN], { DATA_DIR, JWT_SECRET: 'another key, longer than 32 bytes as well' });
+  t.equal((await checkFile(AGAIN)).head.token_key, undefined);
+});
+
+t.test('a part of a backup is not restored, and neither is another file or one of newer code', async (t) => {
   const folder = await openFolder(t);
   const DATABASE_URL = await freshDatabase(t);
   await migrate(DATABASE_URL);

@@ -1,5 +1,13 @@
 // docs/operations.md and the files of docs/deploy: what they name exists, and the programs they are for accept them.
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, utimesSync } from 'node:fs';
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
@@ -250,7 +258,7 @@ t.test('systemd accepts the units', { skip: unless('systemd-analyze') }, async (
   t.notMatch(output, /talkgroup-radio[\w-]*\.\w+:\d+/, 'nor does it ignore a line');
 });
 
-t.test('the nightly backup runs as the service does, and keeps the last 14', async (t) => {
+t.test('the nightly backup runs as the service does, and 13 others stay', async (t) => {
   const [unit, backup] = [deployed('talkgroup-radio.service'), deployed('talkgroup-radio-backup.service')];
   for (const name of [
     'User',
@@ -266,13 +274,14 @@ t.test('the nightly backup runs as the service does, and keeps the last 14', asy
   const names = Array.from({ length: 16 }, (_, at) => `${String(at).padStart(2, '0')}.backup`);
   const folder = t.testdir(Object.fromEntries(names.map((name) => [name, ''])));
   for (const [at, name] of names.entries()) utimesSync(join(folder, name), at, at);
-  const [, script = ''] = /^ExecStartPost=\/bin\/sh -c '(.*)'$/m.exec(backup) ?? [];
+  writeFileSync(join(folder, '99.backup.part'), '');
+  const [, script = ''] = /^ExecStartPre=\/bin\/sh -c '(.*)'$/m.exec(backup) ?? [];
   const { code, output } = await run('/bin/sh', [
     '-c',
     script.replaceAll('/var/lib/talkgroup-radio-backups', folder),
   ]);
   t.equal(code, 0, output);
-  t.strictSame(readdirSync(folder).sort(), names.slice(2));
+  t.strictSame(readdirSync(folder).sort(), names.slice(3));
 });
 
 t.test('a command runs as the unit does: user, directory, data, settings and Node', async (t) => {

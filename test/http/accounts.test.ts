@@ -72,7 +72,8 @@ t.test('a first device revokes nothing, another one and none at all do', async (
   t.match(s.notices, [{ kind: 'user_promoted', user: ann.userId }]);
 
   t.strictSame(deviceIn(await link({ serial: 'SN-1', site: 'elsewhere', name: 'x' })), first, 'again');
-  t.equal(s.notices.length, 1, 'and nothing changes');
+  t.match(s.notices.slice(1), [{ kind: 'user_promoted' }], 'for whoever repeats what was not confirmed');
+  s.notices.length = 0;
   t.ok(await isValid(ann));
 
   const second = deviceIn(await link({ serial: 'SN-2' }));
@@ -80,7 +81,7 @@ t.test('a first device revokes nothing, another one and none at all do', async (
   t.notOk(await isValid(ann), 'the tokens of the device before end');
   t.equal(await count(s, 'key_holders'), 0);
   t.match(
-    s.notices.slice(1).map(({ kind }) => kind),
+    s.notices.map(({ kind }) => kind),
     ['user_revoked', 'user_promoted'],
   );
 
@@ -101,7 +102,7 @@ async function loggedIn(s: Service, { username, userId }: AccountCaller, more = 
   return { ...s.withToken(token), userId, username, token, deviceId: null };
 }
 
-t.test('no device is linked that is disabled, to an administrator, or to who is not there', async (t) => {
+t.test('no disabled device is linked, and none to an administrator or an unknown user', async (t) => {
   const s = await service(t);
   const ann = await s.account();
   const link = (id: string, body: unknown) => s.admin.put(`/users/${id}/device`, body);
@@ -251,7 +252,7 @@ t.test('a deleted user leaves the device and cleared emergencies, and nothing el
 
   const { body } = await s.admin.get('/emergencies');
   const [open] = (body as { emergencies: { emergency_id: string }[] }).emergencies;
-  await s.admin.post(`/emergencies/${open?.emergency_id}/clear`);
+  await s.radio.post(`/emergencies/${open?.emergency_id}/clear`);
   s.notices.length = 0;
   t.match(await remove(), OK);
   t.match(
@@ -263,8 +264,8 @@ t.test('a deleted user leaves the device and cleared emergencies, and nothing el
   for (const table of ['memberships', 'key_holders', 'gps_fixes'] as const)
     t.equal(await count(s, table), 0, table);
   t.equal(await count(s, 'devices'), 1);
-  t.strictSame(await s.sql((sql) => sql`select user_id, state from emergencies`), [
-    { user_id: null, state: 'cleared' },
+  t.strictSame(await s.sql((sql) => sql`select user_id, cleared_by, state from emergencies`), [
+    { user_id: null, cleared_by: null, state: 'cleared' },
   ]);
   t.match(await remove(), NO_USER, 'again');
   t.match(await s.admin.delete(`/users/${s.admin.userId}`), ADMIN);
@@ -313,7 +314,8 @@ t.test('keys that a deleted user had rotate where encryption is required', async
 t.test('of a raise and a deletion at once no open emergency is left without its user', async (t) => {
   const s = await service(t);
   const group = await s.talkgroup();
-  for (let round = 0; round < 30; round++) {
+  const outcomes = new Set<number>();
+  for (let round = 0; round < 200 && (round < 30 || outcomes.size < 2); round++) {
     const ann = await s.account();
     const raise = s.sql(
       (sql) => sql`
@@ -322,7 +324,7 @@ t.test('of a raise and a deletion at once no open emergency is left without its 
     );
     const [raised, removed] = await Promise.allSettled([raise, s.admin.delete(`/users/${ann.userId}`)]);
     assert(removed.status === 'fulfilled');
-    t.ok([200, 409].includes(removed.value.status), `${removed.value.status}`);
+    outcomes.add(removed.value.status);
     const [row] = await s.sql<{ open: number; users: number }>(
       (sql) => sql`
         select (select count(*)::integer from emergencies where user_id = ${ann.userId}) as open,
@@ -335,4 +337,5 @@ t.test('of a raise and a deletion at once no open emergency is left without its 
     );
     t.strictSame(await s.sql((sql) => sql`select from emergencies where user_id is null`), []);
   }
+  t.strictSame([...outcomes].sort(), [200, 409], 'each of them came first once');
 });

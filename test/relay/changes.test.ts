@@ -168,7 +168,7 @@ for (const threads of isOverNodes ? ['0'] : isDealt ? ['1'] : ['1', '0']) {
         },
       );
 
-      t.test('a user is deleted while he talks, and no frame after the 200 is relayed', async (t) => {
+      t.test('a talker is deleted, and no frame after the 200 is relayed', async (t) => {
         const [ann, bob] = await people(s, 'erase', 2);
         const group = await s.talkgroup('erase', ann, bob);
         const [a, b] = await radios([ann, bob]);

@@ -288,3 +288,36 @@ t.test('members hear where the user with an open emergency is, at most every 2 s
   await b.settled();
   t.notOk(b.messages.some(({ type }) => type === 'EMERGENCY_POSITION'));
 });
+
+t.test('an open emergency is where the device is that its user has now', async (t) => {
+  const { group, people, radio } = await fleet(t, 'alarm-moves', 1);
+  const b = await radio(people[0]);
+  const ann = await s.person('alarm-moves-ann');
+  await ann.post(`/talkgroups/${group.id}/join`);
+  const a = await radio(ann);
+  const { emergency_id } = await a.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: group.id });
+  await b.hears('EMERGENCY');
+  const link = async (serial: string) => {
+    const { body } = await s.admin.call('PUT', `/users/${ann.id}/device`, { serial });
+    return (body as { device: { id: string } }).device.id;
+  };
+  const first = await link('alarm-moves-1');
+  const reportOf = (id: string, lat: number) => s.admin.post(`/devices/${id}/gps`, { lat, lng: 2, alt: 3 });
+  const hears = (device: string, lat: number) =>
+    eventually(async () => {
+      await reportOf(device, lat);
+      await b.hears('EMERGENCY_POSITION', (told) => told.device_id === device && told.lat === lat);
+    });
+  await hears(first, 1);
+  const second = await link('alarm-moves-2');
+  await hears(second, 5);
+  b.messages.length = 0;
+  await reportOf(first, 9);
+  await reportOf(second, 6);
+  await b.hears('EMERGENCY_POSITION', ({ lat }) => lat === 6);
+  t.notOk(
+    b.messages.some(({ type, lat }) => type === 'EMERGENCY_POSITION' && lat === 9),
+    'not where it was',
+  );
+  t.ok(emergency_id);
+});

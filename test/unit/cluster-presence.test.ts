@@ -145,7 +145,7 @@ t.test('when names were lost between relays PRESENCE has the number alone', asyn
   t.notOk(told.joined ?? told.left);
 });
 
-t.test('who came and left beside a session that moves is not counted for ever', async (t) => {
+t.test('sessions that come and go beside one that moves are named, and not counted for ever', async (t) => {
   const { all, radios } = await relaysWithRadios(t, 2, directory(), { resumeMs: 1000 });
   const [a, b] = all;
   const [ann] = radios;

@@ -473,19 +473,23 @@ t.test('a device is renamed and disabled, and stays as it was when the service r
   t.equal(row.action.outcome.value?.isError, true);
 });
 
-t.test('the device of a user is read by a page of one, and a deleted one is named in words', async (t) => {
-  const id = '5e1a7b90-6d3c-4e82-b5f4-9a0c1d2e3f00';
-  const device = { id, name: 'SN-1', site: 'Depot', serial: 'SN-1', active: true, created_at: '' };
-  let devices = [device];
-  const users = createUsers(restOf(() => ({ devices, next: null })));
-  await users.showDevice(id);
-  t.equal(
-    users.devices.value.get(id),
-    '\u2068SN-1\u2069, serial \u2068SN-1\u2069, site \u2068Depot\u2069, enabled',
+t.test('the card of a user has what is stored, or says why it cannot be read', async (t) => {
+  const one = { device: null, talkgroups: [], talkgroups_total: 0, tokens_valid_from: null };
+  let isThere = true;
+  const asked: string[] = [];
+  const users = createUsers(
+    restOf((_method, path) => {
+      asked.push(path);
+      if (!isThere) throw new RestError(404, 'user not found', null);
+      return one;
+    }),
   );
-  devices = [{ ...device, id: 'another' }];
-  await users.showDevice(id);
-  t.equal(users.devices.value.get(id), texts.unknownDevice);
+  await users.show('u1');
+  t.strictSame(asked, ['/users/u1']);
+  t.strictSame(users.shown.value.get('u1'), one);
+  isThere = false;
+  await users.show('u1');
+  t.type(users.shown.value.get('u1'), 'string');
 });
 
 t.test('queries leave out empty values, and the id before another is the next lower one', async (t) => {

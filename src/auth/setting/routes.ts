@@ -2,6 +2,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
 import type { Database } from '../../db/client.js';
+import type { Deadline } from '../../db/deadline.js';
 import type { Tell } from '../../db/notice.js';
 import { revokeTokens } from '../../db/revocation.js';
 import { AppError } from '../../errors.js';
@@ -64,19 +65,23 @@ export const settingRoutes =
       user: UserId,
       { body, deadline }: Pick<FastifyRequest, 'deadline'> & { readonly body: PasswordSetting },
     ): Promise<void> {
-      const role = await store.roleOf(database, deadline, user);
-      if (role === null) throw new AppError('user_not_found');
-      if (role === 'admin') throw new AppError('admin_account');
+      if ((await store.roleOf(database, deadline, user)) !== 'user') await refuse(user, deadline);
       const passwordHash = await passwords.hash(body.password, inTime(deadline));
       const write = afterHashing(deadline);
       if (body.keep_tokens === true) {
         const isSet = await store.replacePassword(database, write, { user, passwordHash });
-        if (!isSet) throw new AppError('admin_account'); // promoted meanwhile
+        if (!isSet) await refuse(user, untilAnswered(deadline));
         return;
       }
       const also = store.passwordToo(passwordHash);
       const notices = await revokeTokens(database, write, { user, isOwn: false, also });
-      if (notices === null) throw new AppError('admin_account');
+      if (notices === null) return refuse(user, untilAnswered(deadline));
       await confirmAll(tell, notices, untilAnswered(deadline));
+    }
+
+    /** It is not, or no longer, a plain user. */
+    async function refuse(user: UserId, deadline: Deadline): Promise<never> {
+      const role = await store.roleOf(database, deadline, user);
+      throw new AppError(role === null ? 'user_not_found' : 'admin_account');
     }
   };

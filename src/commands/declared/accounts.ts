@@ -47,7 +47,7 @@ export function declareAccounts(program: Command): void {
     .command('show')
     .argument('<username>', 'name of the account')
     .option(...jsonOption)
-    .description('print all that is stored of a user, beside what is secret')
+    .description('print a user with device, talkgroups, key holders and open emergencies')
     .action(async (username: string, options: { json?: boolean }) =>
       (await fleet()).showUserCommand(username, options),
     );

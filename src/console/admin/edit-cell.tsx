@@ -75,7 +75,10 @@ function Field<Item>({
     // While the change was stored the user went on to another cell.
     if (edited?.id !== row.id || edited.column !== column) return;
     table.editing.value = null;
-    requestAnimationFrame(() => document.getElementById(cellOf(row, column))?.focus());
+    requestAnimationFrame(() => {
+      // The user may have gone on before the change was stored.
+      if (document.activeElement === document.body) document.getElementById(cellOf(row, column))?.focus();
+    });
   };
   const label = texts.valueOf(title, name);
   return (

@@ -6,7 +6,22 @@ export interface User {
   readonly role: 'admin' | 'user';
   /** null: no device is linked to the user. */
   readonly device_id: string | null;
+  /** null: the same. */
+  readonly device: { readonly name: string; readonly serial: string; readonly active: boolean } | null;
   readonly created_at: string;
+}
+
+/** What the card shows of a user. */
+export interface OneUser {
+  readonly device: (Omit<Device, 'created_at'> & { readonly position_at: string | null }) | null;
+  readonly talkgroups: readonly {
+    readonly id: string;
+    readonly name: string;
+    readonly encryption: Encryption;
+    readonly may_have_keys: boolean;
+  }[];
+  readonly talkgroups_total: number;
+  readonly tokens_valid_from: string | null;
 }
 
 export type FloorMode = 'open' | 'single' | 'broadcast';

@@ -11,6 +11,8 @@ import { texts } from './texts.js';
 export interface Column<Item> {
   /** As REST names it in `sort`. */
   readonly key: string;
+  /** The service does not sort by it. */
+  readonly isUnsorted?: boolean;
   readonly title: string;
   /** Of names, which get more of the width than others. */
   readonly isName?: boolean;
@@ -151,7 +153,7 @@ function Head<Item>({ columns, table }: TableProps<Item>) {
   return (
     <thead>
       <tr>
-        {columns.map(({ key, title, isNumber = false, isName = false }) => {
+        {columns.map(({ key, title, isUnsorted = false, isNumber = false, isName = false }) => {
           const isSorted = sort === key || sort === `-${key}`;
           const isDescending = sort === `-${key}`;
           return (
@@ -161,16 +163,20 @@ function Head<Item>({ columns, table }: TableProps<Item>) {
               class={`${isNumber ? 'number' : ''} ${isName ? 'name-column' : ''}`}
               {...(isSorted && { 'aria-sort': isDescending ? 'descending' : 'ascending' })}
             >
-              <button
-                type="button"
-                class={isSorted ? 'admin-sort sorted' : 'admin-sort'}
-                onClick={() => table.sortBy(key)}
-              >
-                {title}
-                <span class={isDescending ? 'admin-order descending' : 'admin-order'}>
-                  {isSorted && <Icon name="arrow-down-narrow-wide" />}
-                </span>
-              </button>
+              {isUnsorted ? (
+                <span class="admin-unsorted">{title}</span>
+              ) : (
+                <button
+                  type="button"
+                  class={isSorted ? 'admin-sort sorted' : 'admin-sort'}
+                  onClick={() => table.sortBy(key)}
+                >
+                  {title}
+                  <span class={isDescending ? 'admin-order descending' : 'admin-order'}>
+                    {isSorted && <Icon name="arrow-down-narrow-wide" />}
+                  </span>
+                </button>
+              )}
             </th>
           );
         })}

@@ -70,9 +70,39 @@ export const texts = {
   noDevice: 'no device',
   cardOf: (name: string) => `Card of ${name}`,
   newUser: 'New user',
-  unknownDevice: 'The device does not exist any more.',
-  deviceFacts: ({ name, serial, site, active }: Device) =>
+  deviceFacts: ({ name, serial, site, active }: Omit<Device, 'created_at'>) =>
     `${isolated(name)}, serial ${isolated(serial)}, site ${isolated(site)}, ${active ? 'enabled' : 'disabled'}`,
+  position: 'Position',
+  positionAt: (time: string | null, clock: (time: Date) => string) =>
+    time === null ? 'none is recorded' : dateText(time, clock),
+  tokens: 'Tokens',
+  tokensFrom: (time: string | null, clock: (time: Date) => string) =>
+    time === null ? 'none was revoked' : `revoked when issued before ${dateText(time, clock)}`,
+  groups: (total: number) => (total === 1 ? '1 talkgroup' : `${total} talkgroups`),
+  withoutKeys: 'hears nothing: no permission for keys',
+  /** Why the user hears nothing in any talkgroup. */
+  hearsNothing: {
+    device: 'Hears nothing: the device is disabled.',
+    talkgroups: 'Hears nothing: the user is in no talkgroup.',
+    keys: 'Hears nothing: the user may have the keys of no talkgroup.',
+  },
+  setDevice: 'Device…',
+  newDevice: 'Serial of the device',
+  deviceHint: 'An unknown serial creates a device. An empty field takes the device away.',
+  setDeviceConsequence: 'Another device, or none, logs the user out everywhere.',
+  saveDevice: 'Save the device',
+  deviceSetRevoked: 'Saved. The tokens are revoked, and the user must log in again.',
+  setPassword: 'Password…',
+  passwordOf: 'New password',
+  keepTokens: 'The radios of the user stay logged in',
+  savePassword: 'Set the password',
+  removeUser: 'Delete…',
+  reallyDeleteUser: (name: string) => ({
+    title: `Delete ${isolated(name)}?`,
+    consequence:
+      'The account goes, with its memberships and keys. The radios are logged out at once. The device stays. This cannot be undone.',
+    confirm: 'Delete',
+  }),
   createUser: 'Create user',
   newUsername: 'Name of the new user',
   newPassword: 'Password of the new user',

@@ -41,6 +41,12 @@ export function UsersTable({ users }: { users: Users }) {
       title: titles.role,
       cell: (row) => (row.item.value.role === 'admin' ? <strong>{texts.administrator}</strong> : texts.user),
     },
+    {
+      key: 'device',
+      title: titles.device,
+      isUnsorted: true,
+      cell: (row) => <DeviceCell device={row.item.value.device} />,
+    },
     { key: 'created_at', title: titles.created, cell: (row) => texts.day(row.item.value.created_at) },
   ];
   return (
@@ -53,17 +59,34 @@ export function UsersTable({ users }: { users: Users }) {
   );
 }
 
+function DeviceCell({ device }: { device: User['device'] }) {
+  if (device === null) return <span class="quiet">{texts.noDevice}</span>;
+  return (
+    <>
+      <bdi>{device.name}</bdi>
+      {!device.active && <span class="admin-off"> {texts.disabled}</span>}
+    </>
+  );
+}
+
 function UserActions({ row, users, openCard }: { row: Row<User>; users: Users; openCard(): void }) {
-  const { username } = row.item.value;
+  const { username, role } = row.item.value;
   const isOwn = account.value?.userId === row.id;
   const revoke = async () => {
     if (!(await ask(texts.reallyRevoke(username, isOwn)))) return;
     users.table.acted.value = row;
     await users.revoke(row);
   };
+  const remove = async () => {
+    if (!(await ask(texts.reallyDeleteUser(username)))) return;
+    users.table.acted.value = row;
+    if (await users.remove(row)) focusRow(users.table.remove(row));
+  };
   const items = [
     { text: texts.holders, onPress: openCard },
     { text: texts.revoke, onPress: () => void revoke() },
+    // The operator has a command for the accounts of administrators.
+    ...(role === 'user' ? [{ text: texts.removeUser, onPress: () => void remove() }] : []),
   ];
   return <Menu name={texts.actionsFor(username)} class="admin-icon" items={items} />;
 }

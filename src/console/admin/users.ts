@@ -5,19 +5,26 @@ import { type Attempt, createAttempt } from '../app/attempt.js';
 import { wordsOf } from './failure.js';
 import { createHolders, type Holders } from './holders.js';
 import { createList, type List, type Row } from './list.js';
-import { type Device, oneOf, type Page, queryOf, type User } from './rows.js';
+import { type OneUser, oneOf, type Page, queryOf, type User } from './rows.js';
 import { createTable, type Table } from './table.js';
 import { texts } from './texts.js';
 
 export interface Users {
   readonly table: Table<User>;
-  /** What is known of devices, in words, by device id. */
-  readonly devices: ReadonlySignal<ReadonlyMap<string, string>>;
-  showDevice(deviceId: string): Promise<void>;
+  /** What is stored of users whose cards are open, by id. A text says why it cannot be read. */
+  readonly shown: ReadonlySignal<ReadonlyMap<string, OneUser | string>>;
+  /** Reads that of one user. */
+  show(userId: string): Promise<void>;
   readonly creation: Attempt;
   /** As the user would register. An empty serial: the account has no device. */
   create(wanted: { username: string; password: string; deviceSerial: string }): Promise<boolean>;
   revoke(row: Row<User>): Promise<boolean>;
+  remove(row: Row<User>): Promise<boolean>;
+  /** What the card changes, and what came of it. */
+  changesOf(row: Row<User>): Attempt;
+  /** An empty serial takes the device away. */
+  setDevice(row: Row<User>, serial: string): Promise<boolean>;
+  setPassword(row: Row<User>, password: string, areTokensKept: boolean): Promise<boolean>;
   /** Its key holders, from the time that they are shown until `closeCard`. */
   holdersOf(row: Row<User>): Holders;
   closeCard(row: Row<User>): void;
@@ -26,11 +33,12 @@ export interface Users {
 }
 
 export function createUsers(rest: Rest): Users {
-  const devices = signal<ReadonlyMap<string, string>>(new Map());
+  const shown = signal<ReadonlyMap<string, OneUser | string>>(new Map());
   const creation = createAttempt(wordsOf);
   /** Counts the cards that were asked for. */
   let wanted = 0;
   const holders = new WeakMap<Row<User>, Holders>();
+  const changes = new WeakMap<Row<User>, Attempt>();
   const table = createTable<User>({
     sort: 'username',
     idOf: ({ id }) => id,
@@ -40,21 +48,19 @@ export function createUsers(rest: Rest): Users {
     },
   });
 
-  function learn(id: string, words: string): void {
-    devices.value = new Map(devices.peek()).set(id, words);
+  async function show(id: string): Promise<void> {
+    const found = await rest.get<OneUser>(`/users/${id}`).catch(wordsOf);
+    shown.value = new Map(shown.peek()).set(id, found);
+  }
+
+  function changesOf(row: Row<User>): Attempt {
+    const known = changes.get(row) ?? createAttempt(wordsOf);
+    changes.set(row, known);
+    return known;
   }
 
   return {
-    ...{ table, devices, creation },
-    async showDevice(id) {
-      learn(id, texts.reading);
-      try {
-        const device = await readDevice(rest, id);
-        learn(id, device === null ? texts.unknownDevice : texts.deviceFacts(device));
-      } catch (error) {
-        learn(id, wordsOf(error));
-      }
-    },
+    ...{ table, shown, show, creation, changesOf },
     create: ({ username, password, deviceSerial }) =>
       creation.run(async () => {
         const body = { username, password, ...(deviceSerial !== '' && { deviceSerial }) };
@@ -70,6 +76,7 @@ export function createUsers(rest: Rest): Users {
       return known;
     },
     closeCard(row) {
+      changes.delete(row);
       holders.delete(row);
     },
     async openCard(userId) {
@@ -85,6 +92,29 @@ export function createUsers(rest: Rest): Users {
       }
     },
     revoke: (row) => row.action.run(() => revokeTokens(rest, row.id)),
+    remove: (row) =>
+      row.action.run(async () => {
+        const answer = await storedBy(rest.remove(`/users/${row.id}`));
+        return answer === null ? texts.unconfirmed : texts.deleted;
+      }),
+    setDevice: (row, serial) =>
+      changesOf(row).run(async () => {
+        const path = `/users/${row.id}/device`;
+        const before = row.item.peek().device;
+        const answer = await storedBy<object>(serial === '' ? rest.remove(path) : rest.put(path, { serial }));
+        const [user] = [await readUser(rest, row.id), await show(row.id)];
+        if (user !== null) row.item.value = user;
+        if (answer === null) return texts.unconfirmed;
+        const isRevoked = before !== null && before.serial !== user?.device?.serial;
+        return isRevoked ? texts.deviceSetRevoked : texts.saved;
+      }),
+    setPassword: (row, password, areTokensKept) =>
+      changesOf(row).run(async () => {
+        const body = { password, keep_tokens: areTokensKept };
+        const answer = await storedBy(rest.put(`/users/${row.id}/password`, body));
+        if (answer === null) return texts.unconfirmed;
+        return areTokensKept ? texts.saved : texts.revoked;
+      }),
   };
 }
 
@@ -111,11 +141,4 @@ export function usersByName(rest: Rest, startNow: () => string): List<User> {
 async function readUser(rest: Rest, id: string): Promise<User | null> {
   const { users } = await rest.get<Page<'users', User>>(`/users${oneOf(id)}`);
   return users.find((user) => user.id === id) ?? null;
-}
-
-/** null: no such device. */
-async function readDevice(rest: Rest, id: string): Promise<Device | null> {
-  const { devices } = await rest.get<Page<'devices', Device>>(`/devices${oneOf(id)}`);
-  const [device] = devices;
-  return device?.id === id ? device : null;
 }

@@ -5,7 +5,7 @@
 // written.
 import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
+import { StringDecoder } from 'node:string_decoder';
 import { createGunzip } from 'node:zlib';
 
 export const FORMAT = 'talkgroup-radio-backup';
@@ -90,28 +90,27 @@ export async function* contentOf(path: string): AsyncGenerator<Line> {
   }
 }
 
+/** Not by `node:readline`, which from Node 24 on also ends a line at U+2028. */
 async function* linesOf(path: string): AsyncGenerator<string> {
   const file = createReadStream(path);
   const text = file.pipe(createGunzip());
-  // Not by `pipeline`: its end would be reported before the last lines are read.
   file.once('error', (error) => text.destroy(error));
-  const failed = new Promise<never>((_, reject) => text.once('error', reject));
-  failed.catch(() => {}); // it is raced below
-  const lines = createInterface({ input: text, crlfDelay: Number.POSITIVE_INFINITY })[Symbol.asyncIterator]();
+  const decoder = new StringDecoder('utf8');
+  let begun = '';
   try {
-    for (;;) {
-      const next = await Promise.race([lines.next(), failed]);
-      if (next.done === true) break;
-      yield next.value;
+    for await (const chunk of text) {
+      const lines = (begun + decoder.write(chunk as Buffer)).split('\n');
+      begun = lines.pop() ?? '';
+      yield* lines;
     }
-    if (text.errored !== null) throw text.errored;
+    begun += decoder.end();
+    if (begun !== '') yield begun;
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
     if (/^Z_/.test(code)) throw damaged('it is no gzip, or was cut');
     throw error;
   } finally {
     file.destroy();
-    text.destroy();
   }
 }
 

@@ -2,8 +2,8 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../../db/client.js';
 import type { Deadline } from '../../db/deadline.js';
-import { linkDevice } from '../../db/device-link.js';
-import type { Notice, Tell } from '../../db/notice.js';
+import { linkDevice, SITE_UNKNOWN } from '../../db/device-link.js';
+import { noticeOf, type Tell } from '../../db/notice.js';
 import { revokeTokens } from '../../db/revocation.js';
 import { AppError } from '../../errors.js';
 import { EXAMPLE } from '../../examples.js';
@@ -19,9 +19,6 @@ export interface LinkOptions {
   readonly database: Database;
   readonly tell: Tell;
 }
-
-/** The site of a device that is created without one (seed, Membership). */
-const SITE_UNKNOWN = 'unknown';
 
 /** PUT and DELETE /users/:id/device. */
 export const linkRoutes =
@@ -57,13 +54,13 @@ export const linkRoutes =
     app.put('/users/:id/device', link, async ({ params, body, deadline }) => {
       const user = readUserId(params.id);
       const { serial, site = SITE_UNKNOWN, name } = body;
-      const linking = await linkDevice(database, deadline, { user, serial, site, name, isOwn: false });
+      const linking = await linkDevice(database, deadline, { user, serial, site, name, mayBeAdmin: false });
       if (linking === null) throw new AppError('user_not_found');
       const { device, before, notices } = linking;
       if (device === null) throw new AppError('admin_account');
       if (!device.active) throw new AppError('device_inactive');
-      const isMoved = before !== null && before !== device.id;
-      await confirmAll(tell, isMoved ? await move(user, device.id, deadline) : notices, deadline);
+      if (before !== null && before !== device.id) await move(user, device.id, deadline);
+      else await confirmAll(tell, notices.length === 0 ? again(user) : notices, deadline);
       return { device };
     });
 
@@ -88,19 +85,21 @@ export const linkRoutes =
       const account = await store.linkOf(database, deadline, user);
       if (account === null) throw new AppError('user_not_found');
       if (account.role === 'admin') throw new AppError('admin_account');
-      if (account.device_id !== null) await confirmAll(tell, await move(user, null, deadline), deadline);
+      if (account.device_id !== null) await move(user, null, deadline);
+      else await confirmAll(tell, again(user), deadline);
       return ok;
     });
 
-    /** The notifications. The tokens are revoked, because the device before could otherwise not be disabled for them. */
-    async function move(
-      user: UserId,
-      device: DeviceId | null,
-      deadline: Deadline,
-    ): Promise<readonly Notice[]> {
+    /** The tokens are revoked, because the device before could otherwise not be disabled for them. */
+    async function move(user: UserId, device: DeviceId | null, deadline: Deadline): Promise<void> {
       const revocation = { user, isOwn: false, also: store.deviceToo(device), isRelinked: true };
       const notices = await revokeTokens(database, deadline, revocation);
-      if (notices === null) throw new AppError('admin_account'); // promoted meanwhile
-      return notices;
+      if (notices !== null) return confirmAll(tell, notices, deadline);
+      // Deleted or promoted since it was read.
+      const account = await store.linkOf(database, deadline, user);
+      throw new AppError(account === null ? 'user_not_found' : 'admin_account');
     }
   };
+
+/** Nothing changes, but whoever repeats a request that was not confirmed wants to know that the relay follows. */
+const again = (user: UserId) => [noticeOf({ kind: 'user_promoted', user })];

@@ -223,7 +223,9 @@ export function createEmergencies(options: EmergenciesOptions) {
     follow(talkgroup: Talkgroup, rows: readonly EmergencyRow[]): void {
       for (const row of rows) {
         const held = talkgroup.emergencies.get(row.id);
-        if (elsewhere.mayFollow(row) && held?.state !== row.state) open(talkgroup, row);
+        if (!elsewhere.mayFollow(row)) continue;
+        if (held?.state !== row.state) open(talkgroup, row);
+        else if (held.device_id !== row.device_id) talkgroup.setEmergency(row); // members hear where it is from now on
       }
       // After the new ones: a user who has raised another one meanwhile stays in an emergency.
       const shown = new Set(rows.map(({ id }) => id));

@@ -41,10 +41,13 @@ export class Raisers {
     return this.byDevice.get(device) ?? NONE;
   }
 
-  /** The emergency is open, or has another state now. */
+  /** The emergency is open, or has another state now, or its user another device. */
   open(talkgroup: Place, emergency: EmergencyRow): void {
     const { id, device_id: deviceId, fix } = emergency;
-    if (deviceId === null || this.byEmergency.has(id)) return;
+    const known = this.byEmergency.get(id);
+    if ((known?.deviceId ?? null) === deviceId) return;
+    this.close(id);
+    if (deviceId === null) return;
     const raiser: Raiser = {
       ...{ talkgroup, emergency, deviceId, fix },
       toldAtMs: Number.NEGATIVE_INFINITY,

@@ -41,6 +41,7 @@ export function createNotices({ members, due, touch, leaveBehind, begin, withdra
       case 'joined':
       case 'user_promoted':
         touch(arrived.user);
+        if (arrived.kind === 'user_promoted') readAlarmsOf(arrived.user);
         // The read for a waiting handshake begins now or is repeated: it shows the change as well.
         if (!users.has(arrived.user)) return done;
         due.user(arrived.user, 'changed');
@@ -88,6 +89,15 @@ export function createNotices({ members, due, touch, leaveBehind, begin, withdra
         if (user !== undefined) withdrawUser(user);
         return done;
       }
+    }
+  }
+
+  /** With another device, the user's open emergencies are where that is. The user may be connected elsewhere. */
+  function readAlarmsOf(user: UserId): void {
+    for (const { id, emergencies } of talkgroups.values()) {
+      if (![...emergencies.values()].some(({ user_id }) => user_id === user)) continue;
+      leaveBehind(id, { isChanged: false });
+      due.talkgroup(id);
     }
   }
 

@@ -52,12 +52,19 @@ export async function* backupOf(
         counts[table] += lines.length;
         yield hashed(lines.map((line) => `${line}\n`).join(''));
       }
+      await compare(sql, table, counts[table]);
     }
     done(head, counts);
     yield endLine(counts, hash.digest('hex'));
   } finally {
     await end(END_MS_MAX);
   }
+}
+
+/** A cursor of postgres.js ends as if it was at its end when its connection is lost between two parts. */
+async function compare(sql: postgres.Sql, table: string, read: number): Promise<void> {
+  const [row] = await sql<{ count: string }[]>`select count(*)::text as count from ${sql(`public.${table}`)}`;
+  if (Number(row?.count) !== read) throw new Error(`${table} has ${row?.count} rows, and ${read} were read`);
 }
 
 /** As PostgreSQL writes them in JSON: numbers, times and bytes are exact, and never become values of JavaScript. */

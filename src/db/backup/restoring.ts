@@ -20,8 +20,8 @@ const SESSION_BLOCKS = 'session_blocks';
 const SESSION_BLOCKS_MAX = 4_194_303;
 
 /**
- * Throws BackupError when the database has users, or the backup is of newer code. With any other error the database has no
- * rows: it is migrated, and that is all.
+ * The database has the schema version of the backup then. Throws BackupError when it has users, or the backup is of newer
+ * code. After any error it has no users.
  */
 export async function restore(url: string, path: string, { head, counts }: Checked): Promise<void> {
   const newest = await newestVersion();
@@ -40,7 +40,6 @@ export async function restore(url: string, path: string, { head, counts }: Check
   } finally {
     await end(END_MS_MAX);
   }
-  await migrate(url);
 }
 
 async function refuseUsers(sql: postgres.Sql): Promise<void> {
