@@ -1,6 +1,7 @@
 // What an administrator does to an account by REST: its device, and its deletion. And the device that a login links.
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import {
   type AccountCaller,
@@ -317,10 +318,12 @@ t.test('of a raise and a deletion at once no open emergency is left without its 
   const outcomes = new Set<number>();
   for (let round = 0; round < 200 && (round < 30 || outcomes.size < 2); round++) {
     const ann = await s.account();
-    const raise = s.sql(
-      (sql) => sql`
-        insert into emergencies (id, talkgroup_id, user_id, raised_at)
-        select gen_random_uuid(), ${group}, id, now() from users where id = ${ann.userId}`,
+    const raise = delay(round % 10).then(() =>
+      s.sql(
+        (sql) => sql`
+          insert into emergencies (id, talkgroup_id, user_id, raised_at)
+          select gen_random_uuid(), ${group}, id, now() from users where id = ${ann.userId}`,
+      ),
     );
     const [raised, removed] = await Promise.allSettled([raise, s.admin.delete(`/users/${ann.userId}`)]);
     assert(removed.status === 'fulfilled');
