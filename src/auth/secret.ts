@@ -25,16 +25,26 @@ export async function keptSecret(dataDir: string): Promise<string> {
 }
 
 async function make(file: string): Promise<string> {
+  await place(file, randomBytes(32).toString('base64'));
+  return readFile(file, 'utf8');
+}
+
+/** Keeps this key in the data folder. false: there is one, which stays. */
+export const placeSecret = (dataDir: string, key: string): Promise<boolean> =>
+  place(secretFile(dataDir), key);
+
+async function place(file: string, key: string): Promise<boolean> {
   const fresh = `${file}.${process.pid}`;
-  await writeFile(fresh, randomBytes(32).toString('base64'), { mode: 0o600, flush: true });
   try {
+    await writeFile(fresh, key, { mode: 0o600, flush: true });
     // A link appears whole or not at all, and never over somebody else's.
     await link(fresh, file);
   } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error;
+    if (hasCode(error, 'EEXIST')) return false;
+    throw error;
   } finally {
-    await rm(fresh);
+    await rm(fresh, { force: true });
   }
   await syncFolder(dirname(file)); // a key that a power cut takes back voids every token
-  return readFile(file, 'utf8');
+  return true;
 }

@@ -1,11 +1,11 @@
 // Runs the commands that back up a database in use, and bring a backup back.
 import { createWriteStream, rmSync } from 'node:fs';
-import { link, mkdtemp, realpath, rename, rm, writeFile } from 'node:fs/promises';
+import { link, mkdtemp, realpath, rename, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
-import { secretFile } from '../auth/secret.js';
+import { placeSecret, secretFile } from '../auth/secret.js';
 import { readConfig } from '../config/config.js';
 import { BackupError, type Checked, checkFile, type Head, type RowCounts } from '../db/backup/lines.js';
 import { backupOf } from '../db/backup/reading.js';
@@ -119,28 +119,37 @@ async function restoreFrom(file: string): Promise<void> {
       throw error;
     });
     console.log(`restored ${inWords(counts)}, of ${head.taken_at}\n${said}`);
-    await migrate(url).catch((error: Error) =>
+  };
+  const finish = (url: string) =>
+    migrate(url).catch((error: Error) =>
       fail(
         `the tables have schema version ${head.schema_version}, and their migration failed: ${error.message}. Run 'migrate' again.`,
       ),
     );
-  };
-  if (DATABASE_URL === undefined) await inEmbedded(DATA_DIR, fill);
-  else await fill(DATABASE_URL);
+  if (DATABASE_URL === undefined) return inEmbedded(DATA_DIR, fill, finish);
+  await fill(DATABASE_URL);
+  await finish(DATABASE_URL);
 }
 
-/** Starts the embedded database for this command alone. When another process runs it, this one does nothing. */
-async function inEmbedded(dataDir: string, work: (url: string) => Promise<void>): Promise<void> {
+/**
+ * Starts the embedded database for this command alone. When another process runs it, this one does nothing. When `fill` fails,
+ * what the command created is removed, so that it is not in the way of the next try.
+ */
+async function inEmbedded(
+  dataDir: string,
+  fill: (url: string) => Promise<void>,
+  finish: (url: string) => Promise<unknown>,
+): Promise<void> {
   const isNew = !(await hasEmbedded(dataDir));
   const embedded = await startEmbedded({ dataDir, log: createLog('warn') });
-  let isDone = false;
+  let isFilled = false;
   try {
-    await work(embedded.url);
-    isDone = true;
+    await fill(embedded.url);
+    isFilled = true;
+    await finish(embedded.url);
   } finally {
     await embedded.stop();
-    // What it created itself must not be in the way of the next try.
-    if (isNew && !isDone) await removeCluster(join(dataDir, 'postgres'));
+    if (isNew && !isFilled) await removeCluster(join(dataDir, 'postgres'));
   }
 }
 
@@ -167,15 +176,10 @@ async function bringTokenKey({ token_key: key }: Head, dataDir: string | null) {
     return nothing('earlier tokens are valid when JWT_SECRET is the same as before');
   if (key === undefined || dataDir === null)
     return nothing('the backup has no token key for this service: users must log in again');
+  const isPlaced = await placeSecret(dataDir, key);
   const file = secretFile(dataDir);
-  try {
-    await writeFile(file, key, { mode: 0o600, flag: 'wx', flush: true });
-    await syncFolder(dataDir);
-    return { said: 'earlier tokens are valid', takeBack: () => rm(file) };
-  } catch (error) {
-    if (!hasCode(error, 'EEXIST')) throw error;
-    return nothing(`${file} is not replaced: earlier tokens are valid when it has the same key`);
-  }
+  if (isPlaced) return { said: 'earlier tokens are valid', takeBack: () => rm(file) };
+  return nothing(`${file} is not replaced: earlier tokens are valid when it has the same key`);
 }
 
 const inWords = (counts: RowCounts): string => {

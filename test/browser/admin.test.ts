@@ -171,6 +171,7 @@ t.test(
     t.match(await ann.call('GET', '/me'), { status: 200 }, 'a first device revokes nothing');
     await serial.fill('');
     await page.keyboard.press('Enter');
+    await confirm(page, 'Change the device of', 'Change the device');
     await card.getByText('The tokens are revoked').waitFor();
     await row.getByText('no device').waitFor();
     t.match(await ann.call('GET', '/me'), { status: 401 });

@@ -473,22 +473,27 @@ t.test('a device is renamed and disabled, and stays as it was when the service r
   t.equal(row.action.outcome.value?.isError, true);
 });
 
-t.test('the card of a user has what is stored, or says why it cannot be read', async (t) => {
-  const one = { device: null, talkgroups: [], talkgroups_total: 0, tokens_valid_from: null };
+t.test('the card of a user brings its row up to date, or says why it cannot be read', async (t) => {
+  const device = { id: 'd1', name: 'SN-1', site: 'x', serial: 'SN-1', active: true, position_at: null };
+  const one = { device, talkgroups: [], talkgroups_total: 0, tokens_valid_from: null };
+  const user = { id: 'u1', username: 'ann', role: 'user', device_id: null, device: null, created_at: '' };
   let isThere = true;
-  const asked: string[] = [];
   const users = createUsers(
-    restOf((_method, path) => {
-      asked.push(path);
+    restOf((method, path) => {
+      if (path.startsWith('/users?')) return { users: [user], next: null };
+      if (method === 'PUT') return { ok: true };
       if (!isThere) throw new RestError(404, 'user not found', null);
       return one;
     }),
   );
-  await users.show('u1');
-  t.strictSame(asked, ['/users/u1']);
+  await opened(users.table.list);
+  const row = firstOf(users.table.list);
+  await users.show(row);
   t.strictSame(users.shown.value.get('u1'), one);
+  t.match(row.item.value, { device_id: 'd1', device: { serial: 'SN-1' } });
   isThere = false;
-  await users.show('u1');
+  t.equal(await users.setPassword(row, 'x', true), true, 'it was stored, although it cannot be read again');
+  t.equal(users.changesOf(row).outcome.value?.text, texts.saved);
   t.type(users.shown.value.get('u1'), 'string');
 });
 

@@ -89,7 +89,11 @@ export const texts = {
   setDevice: 'Device…',
   newDevice: 'Serial of the device',
   deviceHint: 'An unknown serial creates a device. An empty field takes the device away.',
-  setDeviceConsequence: 'Another device, or none, logs the user out everywhere.',
+  reallyMoveDevice: (name: string) => ({
+    title: `Change the device of ${isolated(name)}?`,
+    consequence: 'The user is logged out on every device at once, and must log in again.',
+    confirm: 'Change the device',
+  }),
   saveDevice: 'Save the device',
   deviceSetRevoked: 'Saved. The tokens are revoked, and the user must log in again.',
   setPassword: 'Password…',

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { timeText } from '../app/time-of-day.js';
+import { ask } from '../dialogs/state.js';
 import { Frame } from './frame.js';
 import { HoldersView } from './holders-view.js';
 import type { Row } from './list.js';
@@ -15,7 +16,7 @@ type Form = 'device' | 'password';
 
 export function UserCard({ row, users, onClose }: { row: Row<User>; users: Users; onClose(): void }) {
   const { username, role, created_at } = row.item.value;
-  useEffect(() => void users.show(row.id), [row.id]);
+  useEffect(() => void users.show(row), [row.id]);
   const shown = users.shown.value.get(row.id);
   const form = useSignal<Form | null>(null);
   return (
@@ -32,7 +33,7 @@ export function UserCard({ row, users, onClose }: { row: Row<User>; users: Users
           {shown ?? texts.reading}
         </p>
       )}
-      {role === 'user' && (
+      {role === 'user' && typeof shown === 'object' && (
         <div class="row">
           {(['device', 'password'] as const).map((kind) => (
             <button
@@ -48,7 +49,7 @@ export function UserCard({ row, users, onClose }: { row: Row<User>; users: Users
           ))}
         </div>
       )}
-      {form.value === 'device' && <DeviceForm row={row} users={users} />}
+      {form.value === 'device' && typeof shown === 'object' && <DeviceForm row={row} users={users} />}
       {form.value === 'password' && <PasswordForm row={row} users={users} />}
       <Said action={users.changesOf(row)} />
       {typeof shown === 'object' && <Talkgroups shown={shown} />}
@@ -108,13 +109,18 @@ function Talkgroups({ shown }: { shown: OneUser }) {
 }
 
 function DeviceForm({ row, users }: { row: Row<User>; users: Users }) {
+  const save = async (serial: string) => {
+    const { username, device } = row.item.peek();
+    if (users.changesOf(row).isBusy.peek() || serial === (device?.serial ?? '')) return;
+    if (device !== null && !(await ask(texts.reallyMoveDevice(username)))) return;
+    await users.setDevice(row, serial);
+  };
   return (
     <form
       class="admin-form"
       onSubmit={(event) => {
         event.preventDefault();
-        if (!users.changesOf(row).isBusy.peek())
-          void users.setDevice(row, textIn(new FormData(event.currentTarget), 'serial'));
+        void save(textIn(new FormData(event.currentTarget), 'serial').trim());
       }}
     >
       <label class="field">
@@ -129,7 +135,6 @@ function DeviceForm({ row, users }: { row: Row<User>; users: Users }) {
         />
       </label>
       <p class="quiet">{texts.deviceHint}</p>
-      <p class="quiet">{texts.setDeviceConsequence}</p>
       <button type="submit" class="primary" aria-disabled={users.changesOf(row).isBusy.value}>
         {texts.saveDevice}
       </button>

@@ -13,8 +13,8 @@ export interface Users {
   readonly table: Table<User>;
   /** What is stored of users whose cards are open, by id. A text says why it cannot be read. */
   readonly shown: ReadonlySignal<ReadonlyMap<string, OneUser | string>>;
-  /** Reads that of one user. */
-  show(userId: string): Promise<void>;
+  /** Reads that of one user, and brings the row up to date. */
+  show(row: Row<User>): Promise<void>;
   readonly creation: Attempt;
   /** As the user would register. An empty serial: the account has no device. */
   create(wanted: { username: string; password: string; deviceSerial: string }): Promise<boolean>;
@@ -48,9 +48,17 @@ export function createUsers(rest: Rest): Users {
     },
   });
 
-  async function show(id: string): Promise<void> {
+  async function show({ id, item }: Row<User>): Promise<void> {
     const found = await rest.get<OneUser>(`/users/${id}`).catch(wordsOf);
     shown.value = new Map(shown.peek()).set(id, found);
+    if (typeof found === 'string') return;
+    item.value = { ...item.peek(), device: found.device, device_id: found.device?.id ?? null };
+  }
+
+  /** Behind a change: what the card shows of the user, and the key holders, which a revocation deletes. */
+  async function showAgain(row: Row<User>): Promise<void> {
+    if (!shown.peek().has(row.id)) return;
+    await Promise.all([show(row), holders.get(row)?.list.reload()]);
   }
 
   function changesOf(row: Row<User>): Attempt {
@@ -76,7 +84,7 @@ export function createUsers(rest: Rest): Users {
       return known;
     },
     closeCard(row) {
-      changes.delete(row);
+      if (changes.get(row)?.isBusy.peek() === false) changes.delete(row);
       holders.delete(row);
     },
     async openCard(userId) {
@@ -91,7 +99,12 @@ export function createUsers(rest: Rest): Users {
         if (own === wanted) table.trouble.value = wordsOf(error);
       }
     },
-    revoke: (row) => row.action.run(() => revokeTokens(rest, row.id)),
+    revoke: (row) =>
+      row.action.run(async () => {
+        const words = await revokeTokens(rest, row.id);
+        await showAgain(row);
+        return words;
+      }),
     remove: (row) =>
       row.action.run(async () => {
         const answer = await storedBy(rest.remove(`/users/${row.id}`));
@@ -102,16 +115,15 @@ export function createUsers(rest: Rest): Users {
         const path = `/users/${row.id}/device`;
         const before = row.item.peek().device;
         const answer = await storedBy<object>(serial === '' ? rest.remove(path) : rest.put(path, { serial }));
-        const [user] = [await readUser(rest, row.id), await show(row.id)];
-        if (user !== null) row.item.value = user;
+        await showAgain(row);
         if (answer === null) return texts.unconfirmed;
-        const isRevoked = before !== null && before.serial !== user?.device?.serial;
-        return isRevoked ? texts.deviceSetRevoked : texts.saved;
+        return before === null ? texts.saved : texts.deviceSetRevoked;
       }),
     setPassword: (row, password, areTokensKept) =>
       changesOf(row).run(async () => {
         const body = { password, keep_tokens: areTokensKept };
         const answer = await storedBy(rest.put(`/users/${row.id}/password`, body));
+        await showAgain(row);
         if (answer === null) return texts.unconfirmed;
         return areTokensKept ? texts.saved : texts.revoked;
       }),

@@ -88,7 +88,8 @@ export function createEmergencies(options: EmergenciesOptions) {
   function show(talkgroup: Talkgroup, { emergency, state }: Known): void {
     const held = talkgroup.emergencies.get(emergency.id);
     if (state !== 'cleared') {
-      if (held?.state !== state) open(talkgroup, { ...emergency, state });
+      // The device of what is held may be a later one.
+      if (held?.state !== state) open(talkgroup, { ...(held ?? emergency), state });
     } else if (held !== undefined) close(talkgroup, held);
   }
 
