@@ -1,6 +1,6 @@
 // Runs the commands that list users and talkgroups, and change what belongs to a user.
 import { createPasswords } from '../auth/passwords.js';
-import { register, registerWithDevice } from '../auth/store.js';
+import { accountNamed, register, registerWithDevice } from '../auth/store.js';
 import { readConfig } from '../config/config.js';
 import { normalizeUsername } from '../credentials/usernames.js';
 import type { Database } from '../db/client.js';
@@ -56,7 +56,7 @@ async function printUsers({
   print(
     all.map(({ id, username, role: its, device, created_at }) => ({
       ...{ username, role: its, serial: device?.serial ?? null },
-      ...{ device_enabled: device?.active ?? null, created_at: timeOf(created_at), id },
+      ...{ device_enabled: device?.active ?? null, created_at, id },
     })),
     json,
   );
@@ -79,9 +79,6 @@ function print(rows: readonly Row[], json: boolean | undefined): void {
   process.stdout.write(json === true ? linesOf(rows) : tableOf(rows));
 }
 
-/** In ISO 8601, whether the database or JSON brought it. */
-const timeOf = (time: string | Date): string => new Date(time).toISOString();
-
 /** Prints a user with device, talkgroups, key holders and open emergencies. */
 export async function showUserCommand(text: string, { json }: Listed): Promise<void> {
   const username = normalizeUsername(text);
@@ -93,7 +90,7 @@ export async function showUserCommand(text: string, { json }: Listed): Promise<v
   const { user, device, key_holders: holders } = shown;
   process.stdout.write(
     [
-      `${user.username}, ${user.role}, since ${timeOf(user.created_at)}, id ${user.id}`,
+      `${user.username}, ${user.role}, since ${user.created_at}, id ${user.id}`,
       device === null
         ? 'device: none. So there is no position and no lock by device'
         : `device: ${device.name}, serial ${device.serial}, site ${device.site}, ${device.active ? 'enabled' : 'disabled'}, position ${device.position_at ?? 'unknown'}`,
@@ -124,11 +121,8 @@ export async function addUserCommand(
   { serial, site = SITE_UNKNOWN, talkgroup: named = [] }: NewUser,
 ): Promise<void> {
   const username = readUsername(text);
-  for (const [option, value] of [
-    ['--serial', serial],
-    ['--site', site],
-  ] as const)
-    if (value !== undefined) readText(option, value);
+  if (serial !== undefined) readText('--serial', serial);
+  readText('--site', site);
   const passwordHash = await createPasswords().hash(await readNewPassword());
   await withDatabase(
     async (database) => {
@@ -177,8 +171,8 @@ export async function deleteUserCommand(text: string): Promise<void> {
   const username = normalizeUsername(text);
   const deleted = await withDatabase(
     async (database) => {
-      const shown = await users.userShown(database, soon(), { username });
-      return shown === null ? 'user_not_found' : users.deleteUser(database, soon(), shown.user.id as UserId);
+      const account = await accountNamed(database, soon(), username);
+      return account === null ? 'user_not_found' : users.deleteUser(database, soon(), account.id);
     },
     { mayCreate: false },
   );
@@ -200,16 +194,16 @@ export async function setDeviceCommand(
   readText('--site', site);
   const done = await withDatabase(
     async (database) => {
-      const shown = await users.userShown(database, soon(), { username });
-      if (shown === null) fail(`no such user: ${username}`);
+      const account = await accountNamed(database, soon(), username);
+      if (account === null) fail(`no such user: ${username}`);
       const move = (device: Parameters<typeof deviceToo>[0]) =>
         takeBack(database, soon(), { username, also: deviceToo(device), withLogins: true, isRelinked: true });
       if (serial === undefined) {
-        if (shown.device === null) return 'no device, as before';
+        if (account.device_id === null) return 'no device, as before';
         await move(null);
         return 'no device, revoked';
       }
-      const link = { user: shown.user.id as UserId, serial, site, mayBeAdmin: true };
+      const link = { user: account.id, serial, site, mayBeAdmin: true };
       const linking = await linkDevice(database, soon(), link);
       const device = linking?.device ?? fail(`no such user: ${username}`);
       if (!device.active) fail(`the device ${serial} is disabled: nothing was changed`);

@@ -1,5 +1,4 @@
 // Migrates the database to the version of this code, with the numbered, forward-only files of sql/.
-import { readdir } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import Postgrator from 'postgrator';
 import type postgres from 'postgres';
@@ -18,12 +17,8 @@ export class NewerDatabaseError extends Error {
 }
 
 /** That of this code. */
-export async function newestVersion(folder = SQL_FOLDER): Promise<number> {
-  const versions = (await readdir(folder))
-    .flatMap((name) => /^(\d+)\.do\./.exec(name)?.[1] ?? [])
-    .map(Number);
-  return Math.max(...versions);
-}
+export const newestVersion = (sql: postgres.Sql): Promise<number> =>
+  migrationsOf(sql, SQL_FOLDER).getMaxVersion();
 
 export interface Migration {
   readonly folder?: string;

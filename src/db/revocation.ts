@@ -18,8 +18,7 @@ export async function revokeTokens(
   deadline: Deadline,
   { user, isOwn, also, isRelinked = false }: Revocation,
 ): Promise<readonly Notice[] | null> {
-  const kinds = isRelinked ? (['user_revoked', 'user_promoted'] as const) : (['user_revoked'] as const);
-  const notices = kinds.map((kind) => noticeOf({ kind, user }));
+  const notices = isRelinked ? relinkNotices(user) : [noticeOf({ kind: 'user_revoked', user })];
   const [revoked] = await database.write<Rotated>(
     deadline,
     (sql) => sql`
@@ -33,12 +32,16 @@ export async function revokeTokens(
   return revoked === undefined ? null : [...notices, ...revoked.notices];
 }
 
+/** Of who has another device, or none: the second one makes the relays read which devices they show. */
+export const relinkNotices = (user: UserId): readonly Notice[] =>
+  (['user_revoked', 'user_promoted'] as const).map((kind) => noticeOf({ kind, user }));
+
 export interface Revocation {
   readonly user: UserId;
   readonly isOwn: boolean;
   /** What the statement sets besides, in an account that is no administrator's. Logins that are under way end, too. */
   readonly also?: (sql: Sql) => Fragment;
-  /** Another device, or none: `user_promoted` makes the relays read which devices they show. */
+  /** With `relinkNotices`. */
   readonly isRelinked?: boolean;
 }
 

@@ -1,5 +1,6 @@
 // Declares the schemas that all features share.
 
+import { EXAMPLE } from '../examples.js';
 import { CLEAR_TEXT_RULE, isClear } from '../text.js';
 import { type TSchema, Type } from '../typebox.js';
 
@@ -41,6 +42,9 @@ export const shownId = (description: string, example: string) =>
 
 /** Keyword of a parameter: the schema that the reference shows instead of the checked one. */
 export const SHOWN_AS = 'x-shown-as';
+
+/** The path of a route about one user. */
+export const UserInPath = idInPath('Id of the user.', EXAMPLE.user);
 
 /** A name, site or serial as a client may send it: 1 to 128 characters, no control characters. */
 export const Text = (description: string) =>

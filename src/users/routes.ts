@@ -9,9 +9,9 @@ import { AppError } from '../errors.js';
 import { confirmAll } from '../http/confirm.js';
 import { listingOf, readListing } from '../http/paging.js';
 import { readUserId } from '../http/paths.js';
-import { answers, Ok, ok } from '../http/schemas.js';
+import { answers, Ok, ok, UserInPath } from '../http/schemas.js';
 import type { UserId } from '../ids.js';
-import { OneUser, USER_COLUMNS, USERS_PRESET, UserInPath, UserList, UserQuery } from './schemas.js';
+import { OneUser, USER_COLUMNS, USERS_PRESET, UserList, UserQuery } from './schemas.js';
 import * as store from './store.js';
 
 export interface UserOptions {

@@ -2,7 +2,7 @@
 
 import { EXAMPLE } from '../examples.js';
 import { listingQuery, OneListing } from '../http/paging.js';
-import { Id, idInPath, Timestamp } from '../http/schemas.js';
+import { Id, Timestamp } from '../http/schemas.js';
 import { encryptions, floorModes } from '../protocol/codes.js';
 import { isPrintable } from '../text.js';
 import { type Static, Type } from '../typebox.js';
@@ -77,8 +77,6 @@ export const UserList = OneListing(
     examples: [{ users: [example], next: EXAMPLE.user }],
   },
 );
-
-export const UserInPath = idInPath('Id of the user.', EXAMPLE.user);
 
 export type OneUser = Static<typeof OneUser>;
 export const OneUser = Type.Object(

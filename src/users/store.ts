@@ -1,9 +1,10 @@
 // Reads the list of users in PostgreSQL, and deletes users.
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import { type Notice, noticeOf, notifyAll } from '../db/notice.js';
+import { type Notice, notifyAll } from '../db/notice.js';
 import { type Fragment, holds, type Keys, type Listing, listingBy, sortKeyOf } from '../db/pages.js';
 import type { Sql } from '../db/pool.js';
+import { relinkNotices } from '../db/revocation.js';
 import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from '../db/rotation.js';
 import type { UserId } from '../ids.js';
 import type { OneUser, USER_COLUMNS, User } from './schemas.js';
@@ -107,8 +108,7 @@ export async function deleteUser(
   deadline: Deadline,
   user: UserId,
 ): Promise<readonly Notice[] | 'user_not_found' | 'admin_account' | 'open_emergency'> {
-  // The second one makes the relays read which devices they show.
-  const notices = (['user_revoked', 'user_promoted'] as const).map((kind) => noticeOf({ kind, user }));
+  const notices = relinkNotices(user);
   try {
     const [account] = await database.write<Rotated & { is_plain: boolean }>(
       deadline,

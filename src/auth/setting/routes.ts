@@ -6,16 +6,16 @@ import type { Deadline } from '../../db/deadline.js';
 import type { Tell } from '../../db/notice.js';
 import { revokeTokens } from '../../db/revocation.js';
 import { AppError } from '../../errors.js';
-import { EXAMPLE } from '../../examples.js';
 import { addressKey } from '../../http/address.js';
 import { confirmAll } from '../../http/confirm.js';
 import { readUserId } from '../../http/paths.js';
-import { answers, idInPath, Ok, ok } from '../../http/schemas.js';
+import { answers, Ok, ok, UserInPath } from '../../http/schemas.js';
 import type { UserId } from '../../ids.js';
 import { afterHashing, inTime, untilAnswered } from '../hash-deadlines.js';
 import { type Passwords, refuseShort } from '../passwords.js';
 import { PasswordSetting } from '../schemas.js';
 import * as store from '../store.js';
+import type { Role } from '../tokens.js';
 
 export interface SettingOptions {
   readonly database: Database;
@@ -48,7 +48,7 @@ export const settingRoutes =
         description:
           'For a password that was forgotten. Unless `keep_tokens` is true, all tokens of the user get 401, the relay closes the sockets with 1008 `invalid token`, and the key holders of the user are deleted. A login right after it gets a token that is dated up to 14 s ahead. The password of an administrator is set by a command.',
         tags: ['users'],
-        params: idInPath('Id of the user.', EXAMPLE.user),
+        params: UserInPath,
         body: PasswordSetting,
         response: answers(Ok),
       },
@@ -65,23 +65,25 @@ export const settingRoutes =
       user: UserId,
       { body, deadline }: Pick<FastifyRequest, 'deadline'> & { readonly body: PasswordSetting },
     ): Promise<void> {
-      if ((await store.roleOf(database, deadline, user)) !== 'user') await refuse(user, deadline);
+      const role = await store.roleOf(database, deadline, user);
+      if (role !== 'user') throw refusalOf(role);
       const passwordHash = await passwords.hash(body.password, inTime(deadline));
       const write = afterHashing(deadline);
       if (body.keep_tokens === true) {
         const isSet = await store.replacePassword(database, write, { user, passwordHash });
-        if (!isSet) await refuse(user, untilAnswered(deadline));
+        if (!isSet) throw await refusalNow(user, deadline);
         return;
       }
       const also = store.passwordToo(passwordHash);
       const notices = await revokeTokens(database, write, { user, isOwn: false, also });
-      if (notices === null) return refuse(user, untilAnswered(deadline));
+      if (notices === null) throw await refusalNow(user, deadline);
       await confirmAll(tell, notices, untilAnswered(deadline));
     }
 
-    /** It is not, or no longer, a plain user. */
-    async function refuse(user: UserId, deadline: Deadline): Promise<never> {
-      const role = await store.roleOf(database, deadline, user);
-      throw new AppError(role === null ? 'user_not_found' : 'admin_account');
-    }
+    /** Deleted or promoted since it was read. */
+    const refusalNow = async (user: UserId, deadline: Deadline) =>
+      refusalOf(await store.roleOf(database, untilAnswered(deadline), user));
   };
+
+/** Of an account that is no plain user's. */
+const refusalOf = (role: Role | null) => new AppError(role === null ? 'user_not_found' : 'admin_account');

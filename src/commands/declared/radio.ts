@@ -10,10 +10,17 @@ export function declareRadio(program: Command): void {
       .env('RADIO_TOKEN')
       .makeOptionMandatory();
 
+  const urlOption = () =>
+    new Option('--url <url>', 'address of the relay, such as ws://127.0.0.1:3001').makeOptionMandatory();
+  const restOption = () =>
+    new Option('--rest <url>', 'address of the REST API for the keys of encrypted speech');
+  const holderOption = () =>
+    new Option('--holder <path>', 'file of the key holder, created with a password from the prompt');
+
   radio
     .command('talk')
     .description('send an Ogg Opus file to a talkgroup at the speed of live speech')
-    .requiredOption('--url <url>', 'address of the relay, such as ws://127.0.0.1:3001')
+    .addOption(urlOption())
     .addOption(tokenOption())
     .requiredOption('--talkgroup <name or id>', 'talkgroup of which the user is a member')
     .requiredOption('--file <path>', 'Ogg Opus file to send')
@@ -24,8 +31,8 @@ export function declareRadio(program: Command): void {
     )
     .option('--queue', 'wait for the floor while another user talks')
     .option('--encrypt', 'encrypt the speech, also where the talkgroup does not require it')
-    .option('--rest <url>', 'address of the REST API for the keys of encrypted speech')
-    .option('--holder <path>', 'file of the key holder, created with a password from the prompt')
+    .addOption(restOption())
+    .addOption(holderOption())
     .action(
       async (options: {
         url: string;
@@ -55,13 +62,13 @@ export function declareRadio(program: Command): void {
   radio
     .command('listen')
     .description('write received audio to an Ogg Opus file until Ctrl-C or --bursts')
-    .requiredOption('--url <url>', 'address of the relay, such as ws://127.0.0.1:3001')
+    .addOption(urlOption())
     .addOption(tokenOption())
     .requiredOption('--out <path>', 'Ogg Opus file to write')
     .option('--talkgroup <name or id>', 'write this talkgroup only')
     .option('--bursts <n>', 'exit after this number of talk bursts', readCount)
-    .option('--rest <url>', 'address of the REST API for the keys of encrypted speech')
-    .option('--holder <path>', 'file of the key holder, created with a password from the prompt')
+    .addOption(restOption())
+    .addOption(holderOption())
     .action(
       async (options: {
         url: string;

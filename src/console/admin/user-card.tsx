@@ -1,6 +1,5 @@
 // The card of a user: device, tokens, talkgroups, what keeps the user from hearing, and the browsers and radios with keys.
 import { useSignal } from '@preact/signals';
-import { useEffect } from 'preact/hooks';
 import { timeText } from '../app/time-of-day.js';
 import { ask } from '../dialogs/state.js';
 import { Frame } from './frame.js';
@@ -16,7 +15,6 @@ type Form = 'device' | 'password';
 
 export function UserCard({ row, users, onClose }: { row: Row<User>; users: Users; onClose(): void }) {
   const { username, role, created_at } = row.item.value;
-  useEffect(() => void users.show(row), [row.id]);
   const shown = users.shown.value.get(row.id);
   const form = useSignal<Form | null>(null);
   return (

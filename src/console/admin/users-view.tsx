@@ -17,8 +17,7 @@ export function UsersTable({ users }: { users: Users }) {
   const { table } = users;
   const openCard = (row: Row<User>) => {
     users.closeCard(row); // its key holders are read again
-    void users.show(row);
-    table.side.value = { kind: 'card', row };
+    users.open(row);
   };
   const columns: Column<User>[] = [
     {

@@ -11,7 +11,7 @@ import { texts } from './texts.js';
 
 export interface Users {
   readonly table: Table<User>;
-  /** What is stored of users whose cards are open, by id. A text says why it cannot be read. */
+  /** What is stored of users whose cards were opened, by id. A text says why it cannot be read. */
   readonly shown: ReadonlySignal<ReadonlyMap<string, OneUser | string>>;
   /** Reads that of one user, and brings the row up to date. */
   show(row: Row<User>): Promise<void>;
@@ -27,6 +27,8 @@ export interface Users {
   setPassword(row: Row<User>, password: string, areTokensKept: boolean): Promise<boolean>;
   /** Its key holders, from the time that they are shown until `closeCard`. */
   holdersOf(row: Row<User>): Holders;
+  /** Opens its card, and reads what it shows. */
+  open(row: Row<User>): void;
   closeCard(row: Row<User>): void;
   /** Reads one account and opens its card. The last one that was asked for wins. */
   openCard(userId: string): Promise<void>;
@@ -61,6 +63,11 @@ export function createUsers(rest: Rest): Users {
     await Promise.all([show(row), holders.get(row)?.list.reload()]);
   }
 
+  function open(row: Row<User>): void {
+    void show(row);
+    table.side.value = { kind: 'card', row };
+  }
+
   function changesOf(row: Row<User>): Attempt {
     const known = changes.get(row) ?? createAttempt(wordsOf);
     changes.set(row, known);
@@ -68,7 +75,7 @@ export function createUsers(rest: Rest): Users {
   }
 
   return {
-    ...{ table, shown, show, creation, changesOf },
+    ...{ table, shown, show, creation, changesOf, open },
     create: ({ username, password, deviceSerial }) =>
       creation.run(async () => {
         const body = { username, password, ...(deviceSerial !== '' && { deviceSerial }) };
@@ -94,7 +101,7 @@ export function createUsers(rest: Rest): Users {
         const user = await readUser(rest, userId);
         if (own !== wanted) return; // another one was chosen meanwhile
         table.trouble.value = user === null ? texts.missing : null;
-        if (user !== null) table.side.value = { kind: 'card', row: table.list.rowFor(user) };
+        if (user !== null) open(table.list.rowFor(user));
       } catch (error) {
         if (own === wanted) table.trouble.value = wordsOf(error);
       }

@@ -24,11 +24,13 @@ const SESSION_BLOCKS_MAX = 4_194_303;
  * code. After any error it has no users.
  */
 export async function restore(url: string, path: string, { head, counts }: Checked): Promise<void> {
-  const newest = await newestVersion();
-  if (head.schema_version > newest)
-    throw new BackupError(`the backup has schema version ${head.schema_version}, this code knows ${newest}`);
   const { sql, end } = openWorkClient(url, 'talkgroup-radio-restore');
   try {
+    const newest = await newestVersion(sql);
+    if (head.schema_version > newest)
+      throw new BackupError(
+        `the backup has schema version ${head.schema_version}, this code knows ${newest}`,
+      );
     const version = await versionOf(sql);
     if (version > 0) await refuseUsers(sql);
     if (version > head.schema_version)

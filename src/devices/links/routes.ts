@@ -6,10 +6,9 @@ import { linkDevice, SITE_UNKNOWN } from '../../db/device-link.js';
 import { noticeOf, type Tell } from '../../db/notice.js';
 import { revokeTokens } from '../../db/revocation.js';
 import { AppError } from '../../errors.js';
-import { EXAMPLE } from '../../examples.js';
 import { confirmAll } from '../../http/confirm.js';
 import { readUserId } from '../../http/paths.js';
-import { answers, idInPath, Ok, ok } from '../../http/schemas.js';
+import { answers, Ok, ok, UserInPath } from '../../http/schemas.js';
 import type { DeviceId, UserId } from '../../ids.js';
 import { OneDevice } from '../schemas.js';
 import { DeviceLink } from './schemas.js';
@@ -25,7 +24,6 @@ export const linkRoutes =
   ({ database, tell }: LinkOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
     const tags = ['users'];
-    const params = idInPath('Id of the user.', EXAMPLE.user);
 
     const link = {
       config: {
@@ -45,7 +43,7 @@ export const linkRoutes =
         description:
           'An unknown serial creates the device. An existing device keeps its name and its site. Tokens stay valid when the user had no device. When the user had another one, all tokens of the user get 401, and the relay closes the sockets with 1008 `invalid token`. Memberships keep their site. The device of an administrator is linked by a login.',
         tags,
-        params,
+        params: UserInPath,
         body: DeviceLink,
         response: answers(OneDevice),
       },
@@ -75,7 +73,7 @@ export const linkRoutes =
         description:
           'All tokens of the user get 401, and the relay closes the sockets with 1008 `invalid token`. The device stays, with its position. Nothing changes when the user has no device.',
         tags,
-        params,
+        params: UserInPath,
         response: answers(Ok),
       },
     } as const;
@@ -83,8 +81,7 @@ export const linkRoutes =
     app.delete('/users/:id/device', unlink, async ({ params, deadline }) => {
       const user = readUserId(params.id);
       const account = await store.linkOf(database, deadline, user);
-      if (account === null) throw new AppError('user_not_found');
-      if (account.role === 'admin') throw new AppError('admin_account');
+      if (account?.role !== 'user') throw refusalOf(account);
       if (account.device_id !== null) await move(user, null, deadline);
       else await confirmAll(tell, again(user), deadline);
       return ok;
@@ -96,10 +93,13 @@ export const linkRoutes =
       const notices = await revokeTokens(database, deadline, revocation);
       if (notices !== null) return confirmAll(tell, notices, deadline);
       // Deleted or promoted since it was read.
-      const account = await store.linkOf(database, deadline, user);
-      throw new AppError(account === null ? 'user_not_found' : 'admin_account');
+      throw refusalOf(await store.linkOf(database, deadline, user));
     }
   };
+
+/** Of an account that is no plain user's. */
+const refusalOf = (account: object | null) =>
+  new AppError(account === null ? 'user_not_found' : 'admin_account');
 
 /** Nothing changes, but whoever repeats a request that was not confirmed wants to know that the relay follows. */
 const again = (user: UserId) => [noticeOf({ kind: 'user_promoted', user })];

@@ -80,8 +80,7 @@ export function createEmergencies(options: EmergenciesOptions) {
     talkgroup.clearEmergency(emergency.id);
     announce(talkgroup, emergency, 'cleared');
     const { user_id: user } = emergency;
-    const isOver = [...talkgroup.emergencies.values()].every((other) => other.user_id !== user);
-    if (isOver) floor.followEmergency(talkgroup, user, false, nowMs());
+    if (!talkgroup.hasRaised(user)) floor.followEmergency(talkgroup, user, false, nowMs());
   }
 
   /** Where the members have been told otherwise. */

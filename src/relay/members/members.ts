@@ -122,6 +122,12 @@ export class Talkgroup {
     return this.raisers.get(id)?.fix ?? null;
   }
 
+  /** Whether the user has an open emergency here. */
+  hasRaised(user: UserId): boolean {
+    for (const { user_id } of this.open.values()) if (user_id === user) return true;
+    return false;
+  }
+
   /** It is not in memory any more. */
   forget(): void {
     for (const id of this.open.keys()) this.raisers.close(id);
@@ -195,10 +201,7 @@ export function mayTalk(membership: Membership): boolean {
 }
 
 /** Whether the member has an open emergency in the talkgroup. */
-export function isInEmergency({ user, talkgroup }: Membership): boolean {
-  for (const emergency of talkgroup.emergencies.values()) if (emergency.user_id === user.id) return true;
-  return false;
-}
+export const isInEmergency = ({ user, talkgroup }: Membership): boolean => talkgroup.hasRaised(user.id);
 
 /** Whether the member may talk in the clear where encryption is required: with an open emergency, unless a setting forbids it. */
 export const mayBeClear = (membership: Membership) =>

@@ -94,10 +94,10 @@ export function createNotices({ members, due, touch, leaveBehind, begin, withdra
 
   /** With another device, the user's open emergencies are where that is. The user may be connected elsewhere. */
   function readAlarmsOf(user: UserId): void {
-    for (const { id, emergencies } of talkgroups.values()) {
-      if (![...emergencies.values()].some(({ user_id }) => user_id === user)) continue;
-      leaveBehind(id, { isChanged: false });
-      due.talkgroup(id);
+    for (const talkgroup of talkgroups.values()) {
+      if (!talkgroup.hasRaised(user)) continue;
+      leaveBehind(talkgroup.id, { isChanged: false });
+      due.talkgroup(talkgroup.id);
     }
   }
 
