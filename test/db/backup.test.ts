@@ -2,19 +2,19 @@
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { createWriteStream } from 'node:fs';
-import { chmod, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { createGzip, gunzipSync, gzipSync } from 'node:zlib';
 import postgres from 'postgres';
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { checkFile } from '../../src/db/backup/lines.js';
 import { backupOf } from '../../src/db/backup/reading.js';
 import { restore } from '../../src/db/backup/restoring.js';
 import { migrate } from '../../src/db/migrate.js';
 import { freshDatabase } from '../helpers/database/cluster.js';
 import { startExternal } from '../helpers/database/external-database.js';
+import { openFolder } from '../helpers/database/open-folder.js';
 import { run, unless } from '../helpers/programs.js';
 import { runCommand } from '../helpers/service/service.js';
 import { startService } from '../helpers/service/started-service.js';
@@ -22,14 +22,6 @@ import { startService } from '../helpers/service/started-service.js';
 t.setTimeout(300_000);
 
 const SECRET = 'a key for tests only, longer than 32 bytes';
-
-/** One that the database's account can enter. */
-async function openFolder(t: Test): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'talkgroup-radio-backup-'));
-  await chmod(folder, 0o755);
-  t.teardown(() => rm(folder, { recursive: true }));
-  return folder;
-}
 
 async function runs(args: readonly string[], env: Record<string, string>): Promise<string> {
   const { code, output } = await runCommand(args, env);
@@ -48,6 +40,14 @@ const backUp = (url: string, file: string) =>
 async function bringBack(url: string, file: string): Promise<void> {
   await restore(url, file, await checkFile(file));
   await migrate(url);
+}
+
+/** A backup with this head and these lines, of which the last one has the SHA-256 anew. */
+function sealed(head: string, lines: readonly string[]): Buffer {
+  const body = [head, ...lines.slice(0, -2), ''].join('\n');
+  const [kind, counts] = JSON.parse(lines.at(-2) ?? '') as unknown[];
+  const end = JSON.stringify([kind, counts, createHash('sha256').update(body).digest('hex')]);
+  return gzipSync(`${body}${end}\n`);
 }
 
 /** What each table holds. */
@@ -224,10 +224,7 @@ t.test('a restore that fails leaves nothing in a new DATA_DIR, and the next one 
     .split('\n');
   const withKey = JSON.stringify({ ...(JSON.parse(head) as object), token_key: SECRET });
   const write = async (name: string, lines: readonly string[]) => {
-    const body = [withKey, ...lines.slice(0, -2), ''].join('\n');
-    const [kind, counts] = JSON.parse(lines.at(-2) ?? '') as unknown[];
-    const end = JSON.stringify([kind, counts, createHash('sha256').update(body).digest('hex')]);
-    await writeFile(join(folder, name), gzipSync(`${body}${end}\n`));
+    await writeFile(join(folder, name), sealed(withKey, lines));
     return join(folder, name);
   };
   const broken = rest.map((line) => line.replace('"state":"cleared"', '"state":"lost"'));
@@ -278,16 +275,8 @@ t.test('a part of a backup is not restored, and neither is another file or one o
   });
   await t.rejects(checkFile(await write(gzipSync(''))), { message: 'the file is empty' });
 
-  const changed = (change: object) => {
-    const body = [
-      JSON.stringify({ ...(JSON.parse(head) as object), ...change }),
-      ...rest.slice(0, -2),
-      '',
-    ].join('\n');
-    const [kind, counts] = JSON.parse(rest.at(-2) ?? '') as unknown[];
-    const sha256 = createHash('sha256').update(body).digest('hex');
-    return write(gzipSync(`${body}${JSON.stringify([kind, counts, sha256])}\n`));
-  };
+  const changed = (change: object) =>
+    write(sealed(JSON.stringify({ ...(JSON.parse(head) as object), ...change }), rest));
   await checkFile(await changed({}));
   await t.rejects(checkFile(await changed({ version: 2 })), {
     message: 'the backup has format 2, this code knows 1',
@@ -306,10 +295,7 @@ t.test('a part of a backup is not restored, and neither is another file or one o
   t.match(await whyNot(FILE, DATABASE_URL), 'has 2500 users: restore needs one without users');
   // A row that breaks a rule of the tables, far behind: nothing stays of those before it.
   const broken = rest.map((line) => line.replace('"state":"cleared"', '"state":"lost"'));
-  const body = [head, ...broken.slice(0, -2), ''].join('\n');
-  const [kind, counts] = JSON.parse(rest.at(-2) ?? '') as unknown[];
-  const end = JSON.stringify([kind, counts, createHash('sha256').update(body).digest('hex')]);
-  t.match(await whyNot(await write(gzipSync(`${body}${end}\n`))), /emergencies_/);
+  t.match(await whyNot(await write(sealed(head, broken))), /emergencies_/);
   t.match((await digestsOf(empty)).users, /^0 /);
   await bringBack(empty, FILE);
   t.strictSame(await digestsOf(empty), await digestsOf(DATABASE_URL), 'the next try');

@@ -1,10 +1,10 @@
 // The steps of docs/operations.md that make a database, back it up and bring it back, carried out as they are written.
 import type { Stats } from 'node:fs';
-import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, rename, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { DATABASE_CA, startExternal } from '../helpers/database/external-database.js';
+import { openFolder } from '../helpers/database/open-folder.js';
 import { carryOut } from '../helpers/pages/operations-page.js';
 import { unless } from '../helpers/programs.js';
 import { type StartedService, startService } from '../helpers/service/started-service.js';
@@ -100,14 +100,6 @@ async function startWithin(t: Test, settings: Readonly<Record<string, string>>):
     setTimeout(() => reject(new Error('not ready')), 3000).unref(),
   );
   await Promise.race([startService(t, settings), late]);
-}
-
-/** One that the database's account can enter. */
-async function openFolder(t: Test): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'talkgroup-radio-backup-'));
-  await chmod(folder, 0o755);
-  t.teardown(() => rm(folder, { recursive: true }));
-  return folder;
 }
 
 /** A talkgroup, and Ann with a device and a position in it. */

@@ -1,9 +1,9 @@
 // Runs the commands that manage accounts, tokens, the schema and settings.
 import { createHash } from 'node:crypto';
-import { chmod, mkdtemp, readdir, readFile, realpath, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import t, { type Test } from 'tap';
+import t from 'tap';
+import { openFolder } from '../helpers/database/open-folder.js';
 import { runCommand, service } from '../helpers/service/service.js';
 
 const ID = '11111111-1111-4111-8111-111111111111';
@@ -263,14 +263,6 @@ t.test('admin add and user add name the data directory, and whether its database
   t.equal(await add('admin', 'add', 'ann', '--promote'), `ann: promoted in DATA_DIR ${DATA_DIR}\n`);
   t.match(await runCommand(['revoke', 'ann'], { DATA_DIR }), { code: 0, output: 'ann: revoked' });
 });
-
-/** An empty folder that the account of the database can enter. */
-async function openFolder(t: Test): Promise<string> {
-  const folder = await realpath(await mkdtemp(join(tmpdir(), 'talkgroup-radio-cli-')));
-  await chmod(folder, 0o755);
-  t.teardown(() => rm(folder, { recursive: true }));
-  return folder;
-}
 
 t.test('migrate prints the version, and health checks whether the service answers', async (t) => {
   const s = await service(t);
