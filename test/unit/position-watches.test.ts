@@ -14,16 +14,18 @@ const SEND_MS = 0.6;
 const STANDING = { lat: 1, lng: 1, alt: 0, speed: 0, course: null, accuracy: null, battery: null };
 const idOf = (index: number) => `00000000-0000-4000-8000-${String(index).padStart(12, '0')}` as DeviceId;
 
+const rowsOf = (ids: readonly DeviceId[]) => ({
+  devices: ids.map((id) => ({ id, name: 'device', user: null, fix: null })),
+  total: ids.length,
+});
+
 /** Sessions that watch one device each, with time that stands still but for messages, and `lookMs` for each look at one. */
 async function watching(t: Test, { lookMs, intervals }: { lookMs: number; intervals: WatchInterval[] }) {
   let nowMs = 0;
   const positions: Positions = createPositions({
     reads: {
       ofTalkgroup: async () => ({ devices: [], total: 0 }),
-      ofDevices: async (ids) => ({
-        devices: ids.map((id) => ({ id, name: 'device', user: null, fix: null })),
-        total: ids.length,
-      }),
+      ofDevices: async (ids) => rowsOf(ids),
     },
     publisher: { publish: () => true, numSubscribers: () => 0 },
     fanout: { tell() {} },
@@ -112,5 +114,78 @@ t.test('sessions for which nothing is due do not use up the ticks of the one beh
   for (let second = 1; second <= 5; second++) {
     move();
     await comesTrue('the last one is told', () => (told.at(-1)?.positions ?? 0) >= second);
+  }
+});
+
+t.test('who leaves a talkgroup while its list changes is told of every device', async (t) => {
+  for (const isLive of [false, true]) {
+    let nowMs = 0;
+    /** Of the first read, and of those when the own device has left. */
+    const shown = [[idOf(0), idOf(1), idOf(2)]];
+    const subscribed = new Set<string>();
+    /** As a client keeps them. */
+    const known = new Set<number>();
+    const tell = (text: string) => {
+      const { devices, gone = [] } = JSON.parse(text) as { devices?: { n: number }[]; gone?: number[] };
+      if (devices !== undefined) known.clear(); // a whole list: no device comes later
+      for (const { n } of devices ?? []) known.add(n);
+      for (const n of gone) known.delete(n);
+    };
+    const talkgroup = { id: idOf(9), number: 9, withdrawn: false };
+    const user = { id: 'ann', memberships: new Map(), sessions: new Set(), withdrawn: false };
+    const membership = { user, talkgroup, granted: true } as never; // what a watch uses of it
+    user.memberships.set(talkgroup.number, membership);
+    let isGone = () => {};
+    const gone = new Promise<void>((resolve) => {
+      isGone = resolve;
+    });
+    const positions = createPositions({
+      reads: {
+        async ofTalkgroup() {
+          const devices = shown.shift();
+          if (devices === undefined) {
+            // The list has changed then, and the next tick did not publish it yet.
+            setImmediate(() => {
+              positions.left(membership);
+              isGone();
+            });
+            return rowsOf([idOf(1), idOf(2)]);
+          }
+          return rowsOf(devices);
+        },
+        ofDevices: async () => rowsOf([]),
+      },
+      publisher: {
+        publish(topic, text) {
+          if (subscribed.has(topic)) tell(String(text));
+          return true;
+        },
+        numSubscribers: (topic) => Number(subscribed.has(topic)),
+      },
+      fanout: { tell() {} },
+      raisers: new Raisers(),
+      counts: { published: 0, sent: 0, emergencies: 0, dropped: 0 },
+      ...{ wants() {}, nowMs: () => nowMs, log: { error: (_fields, message) => t.fail(message) } },
+    });
+    t.teardown(() => positions.close());
+    const session: WatchingSession = {
+      user: user as never,
+      socket: {
+        subscribe: (topic: string) => subscribed.add(topic),
+        unsubscribe: (topic: string) => subscribed.delete(topic),
+      } as never,
+      reception: { behind: null },
+      telling: { whenRead: (act) => void setImmediate(act) },
+      send: tell,
+    };
+    user.sessions.add(session);
+    const asked = { kind: 'talkgroups', memberships: [membership], ref: 1, intervalMs: 1000 } as const;
+    t.equal(await positions.watch(session, asked), 'watching');
+    t.equal(known.size, 3);
+    if (isLive) await comesTrue('it gets what is published', () => subscribed.size === 1);
+    nowMs += 1000; // the list is read again
+    await gone;
+    t.strictSame([...known], []);
+    t.equal(positions.watchers(), 0);
   }
 });

@@ -59,7 +59,8 @@ export class Watch {
   /** It has all changes up to this one, and those that wait in `queue`. */
   private since = 0;
   private readonly queue = new Set<Device>();
-  private gone: number[] = [];
+  /** When a change of the devices was last published for all that watch. */
+  private changedAtMs = Number.NEGATIVE_INFINITY;
   private dueAtMs = Number.NEGATIVE_INFINITY;
   private liveAtMs = Number.NEGATIVE_INFINITY;
 
@@ -96,7 +97,6 @@ export class Watch {
   private list(): void {
     this.isStale = false;
     this.queue.clear();
-    this.gone = [];
     this.since = this.options.devices.lastChange;
     const [one, ...others] = this.lists();
     if (others.length > 0) this.listTogether();
@@ -154,7 +154,13 @@ export class Watch {
     const watched = [...this.talkgroups.values()].find((one) => one.list === list);
     if (watched === undefined && this.own !== list) return;
     const isTold = isPublished && this.isLive && watched?.withdrawnAt === null;
-    if (!isTold) this.isStale = true;
+    if (isTold) this.changedAtMs = this.options.nowMs();
+    else this.isStale = true;
+  }
+
+  /** The client may have an older list: what is published comes later than a change, and a slow receiver may lose it. */
+  private mayBeStale(nowMs: number): boolean {
+    return this.isStale || nowMs - this.changedAtMs < this.options.intervalMs + LOST_MS;
   }
 
   /** Called every 50 ms, or less often where there are many. */
@@ -174,6 +180,7 @@ export class Watch {
   /** Whatever was published since may be lost. */
   private fallBack(nowMs: number): void {
     this.leaveTopics();
+    this.isStale = this.mayBeStale(nowMs);
     this.since = Math.max(this.since, this.sentSurely(nowMs));
     this.dueAtMs = nowMs;
   }
@@ -189,24 +196,22 @@ export class Watch {
     this.since = devices.lastChange;
     this.dueAtMs = nowMs + intervalMs;
     for (const device of this.devices()) if (device.change > since) this.queue.add(device);
-    if (this.queue.size + this.gone.length > 0) this.sendQueued();
-    const hasAll = this.queue.size + this.gone.length === 0;
-    if (hasAll && this.own === null && nowMs >= this.liveAtMs) this.enterTopics();
+    if (this.queue.size > 0) this.sendQueued();
+    if (this.queue.size === 0 && this.own === null && nowMs >= this.liveAtMs) this.enterTopics();
   }
 
   /** One message of what waits, and the next one when it was read. */
   private sendQueued(): void {
     const { counts, nowMs } = this.options;
-    const gone = this.gone.splice(0, GONE_MAX);
     const [only] = this.talkgroups.values();
     const talkgroup = this.talkgroups.size === 1 ? only?.talkgroup.id : undefined;
-    const text = positionsText(this.queue, { talkgroup, gone, serverTimeMs: Date.now() });
+    const text = positionsText(this.queue, { talkgroup, gone: [], serverTimeMs: Date.now() });
     counts.sent++;
     // Its receiver is behind from now on, and gets what it missed.
     if (this.peer.send(Buffer.from(text), false) === DROPPED)
       this.since = Math.min(this.since, this.sentSurely(nowMs()));
     this.afterRead(() => {
-      if (this.queue.size + this.gone.length > 0) this.sendQueued();
+      if (this.queue.size > 0) this.sendQueued();
     });
   }
 
@@ -226,7 +231,9 @@ export class Watch {
   withdrawn(talkgroup: Talkgroup): void {
     const watched = this.talkgroups.get(talkgroup);
     if (watched === undefined || this.isLost) return;
-    watched.withdrawnAt ??= this.options.devices.changeBefore(this.options.intervalMs, this.options.nowMs());
+    const nowMs = this.options.nowMs();
+    this.isStale = this.mayBeStale(nowMs);
+    watched.withdrawnAt ??= this.options.devices.changeBefore(this.options.intervalMs, nowMs);
     for (const device of watched.list.devices) this.queue.delete(device);
     this.peer.unsubscribe(watched.round.topic);
   }
@@ -243,7 +250,7 @@ export class Watch {
     this.dueAtMs = this.options.nowMs();
   }
 
-  /** The membership is gone: the client is told which devices it watches no more. */
+  /** The membership is gone: the client is told which devices it watches no more, or has a new list. */
   left(talkgroup: Talkgroup): void {
     const watched = this.talkgroups.get(talkgroup);
     if (watched === undefined) return;
@@ -252,6 +259,12 @@ export class Watch {
     if (this.isLost) return;
     this.peer.unsubscribe(watched.round.topic);
     const still = new Set(this.devices());
+    if (this.mayBeStale(this.options.nowMs())) {
+      this.isStale = true;
+      for (const device of watched.list.devices) if (!still.has(device)) this.queue.delete(device);
+      if (this.talkgroups.size === 0) this.list(); // it ends before its next tick
+      return;
+    }
     const gone: number[] = [];
     for (const device of watched.list.devices) {
       if (still.has(device)) continue;
