@@ -19,21 +19,22 @@ TESTS := $(patsubst %.ts,dist/%.js,$(sort $(filter %.test.ts,$(SOURCES))))
 CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,encryption failures floors links local-cluster moves node-limits nodes operations)
 # What two threads do as relays of one node, and the faults of one of them, beside the tests of one node that run over two.
 THREAD_TESTS = $(patsubst %,dist/test/%.test.js,cluster/thread-floors cluster/thread-limits cluster/thread-moves cluster/threads faults/threads)
-# What the strongest legal and illegal clients do to the whole service. Not in `make test`, but in `make test-platform`.
-LOAD_TESTS = $(patsubst %,dist/test/%.test.js,faults/hostile http/fleet)
+# What takes long: the strongest legal and illegal clients, commands and the programs that pages and backups start, and
+# faults that are waited for. Not in `make test`, which is to stay below five minutes, but in `make test-platform`.
+LONG_TESTS = $(patsubst %,dist/test/%.test.js,client-package db/backup docs/backups docs/getting-started docs/websocket-guide faults/clocks faults/hostile faults/limits-of-the-machine http/certificate-renewal http/cli http/fleet runtime/run)
 # What needs a browser. The smoke set is part of `make test`.
 SMOKE_TESTS = dist/test/browser/smoke.test.js
 BROWSER_TESTS = $(filter-out $(SMOKE_TESTS),$(filter dist/test/browser/%,$(TESTS)))
 TESTS_HERE = $(filter-out $(CLUSTER_TESTS) dist/test/browser/%,$(TESTS))
 # What another Node, another system or another binary of the engine could break, beside the tests of the relay.
-PLATFORM_TESTS = $(filter $(patsubst %,dist/test/%,db/% docs/% faults/% runtime/% $(patsubst %,http/%.test.js,bad-input certificate-renewal cli fleet health start tls wire)),$(TESTS_HERE))
+PLATFORM_TESTS = $(sort $(LONG_TESTS) $(filter $(patsubst %,dist/test/%,db/% docs/% faults/% runtime/% $(patsubst %,http/%.test.js,bad-input health start tls wire)),$(TESTS_HERE)))
 HAS_BROWSER = [ -n "$$CHROMIUM" ] || command -v chromium >/dev/null
 # One PostgreSQL server for all of them. Printed is what failed and what was skipped, and nothing else, so that the end of
 # any log tells it. TIMES=1 shows what each file cost.
 RUN_FILES = $(NODE) dist/test/helpers/run.js $(NODE) dist/test/helpers/every-file.js
 RUN_TESTS = if $(HAS_BROWSER); then smoke=$(SMOKE_TESTS); elif [ -n "$$NEEDS_PROGRAMS" ]; then echo 'chromium is missing' >&2; exit 1; \
 	else echo 'smoke tests of the console left out: no chromium'; fi; \
-	TEST_FILES="$$smoke $(filter-out $(THREAD_TESTS) $(LOAD_TESTS),$(TESTS_HERE))" $(RUN_FILES)
+	TEST_FILES="$$smoke $(filter-out $(THREAD_TESTS) $(LONG_TESTS),$(TESTS_HERE))" $(RUN_FILES)
 RUN_PROOFS = TEST_FILES='$(TESTS_HERE)' $(RUN_FILES)
 RUN_CLUSTER_TESTS = TEST_FILES='$(CLUSTER_TESTS)' $(RUN_FILES)
 RUN_THREAD_TESTS = TEST_FILES='$(THREAD_TESTS)' $(RUN_FILES)
@@ -70,8 +71,8 @@ run: build ## install, build and start everything with settings from the environ
 test: lint build ## install, build, type-check, lint, run the tests, with Chromium also a smoke set of the console
 	@$(RUN_TESTS)
 
-# A part of `make test` again, without units and browser. The relay has two threads where its tests hold for two.
-test-platform: build ## run the tests that depend on Node, the system and the engine, of several threads, and under attack
+# A part of `make test` again, without units and browser, and what takes long. The relay has two threads where its tests hold for two.
+test-platform: build ## run the tests that depend on Node, the system and the engine, of several threads, and those that take long
 	@TEST_FILES="$(filter-out $(THREAD_TESTS),$(PLATFORM_TESTS)) $$($(NODE) dist/test/helpers/radios-over-threads.js others)" $(RUN_FILES)
 	@$(MAKE) test-threads
 
@@ -92,7 +93,7 @@ RUN_OVER_NODES = RADIOS_OVER=nodes TEST_FILES="$$($(NODE) dist/test/helpers/radi
 # The same over two relay threads of one node, which only Linux has. They need no nats-server.
 RUN_OVER_THREADS = RADIOS_OVER=threads TEST_FILES="$$($(NODE) dist/test/helpers/radios-over-threads.js)" $(RUN_FILES)
 
-# Not part of `make test`, which is to stay below five minutes: this takes as long again. That two threads serve one port
+# Not part of `make test`: this takes as long again. That two threads serve one port
 # as one relay is part of it (test/relay/threads).
 test-cluster: test-threads test-nodes ## run the tests of several relay threads and, with nats-server, of several nodes
 

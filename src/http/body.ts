@@ -26,9 +26,12 @@ export function addBodyParsers(app: FastifyInstance): void {
   });
 }
 
-/** Checks each part of a request. In a body, null for an optional field counts as absent. */
+const validators = new WeakMap<object, ReturnType<typeof TypeBoxValidatorCompiler>>();
+
+/** Checks each part of a request. In a body, null for an optional field counts as absent. Each schema is compiled once. */
 export const validatorCompiler: typeof TypeBoxValidatorCompiler = (route) => {
-  const validate = TypeBoxValidatorCompiler(route);
+  const validate = validators.get(route.schema) ?? TypeBoxValidatorCompiler(route);
+  validators.set(route.schema, validate);
   if (route.httpPart !== 'body') return validate;
   const removeNulls = nullsRemover(route.schema);
   return (body) => {

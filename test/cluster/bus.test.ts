@@ -88,15 +88,16 @@ t.test(
     const { bus: other } = await connected(t, server);
     await comesTrue('connected', () => bus.isUp);
     let heard = 0;
+    const fromMs = performance.now();
     bus.subscribe(SUBJECT, () => {
       throw new Error(`message ${++heard}`);
     });
     await comesTrue('heard', () => {
-      other.publish(SUBJECT, NOTHING, NOTHING);
+      for (let sent = 0; sent < 10; sent++) other.publish(SUBJECT, NOTHING, NOTHING);
       return heard > 100;
     });
     t.match(errors[0], { message: 'bus message failed', subject: SUBJECT, err: { message: 'message 1' } });
-    t.ok(errors.length <= 3, 'one a second');
+    t.ok(errors.length <= 2 + (performance.now() - fromMs) / 1000, 'one a second');
     const told = errors.length;
     await comesTrue('told again', () => {
       other.publish(SUBJECT, NOTHING, NOTHING);

@@ -220,27 +220,28 @@ t.test(
 
 t.test('commands about existing accounts and secrets do not create a database', async (t) => {
   const folder = await openFolder(t);
-  for (const DATA_DIR of [join(folder, 'missing'), folder]) {
+  const fails = async (DATA_DIR: string, args: readonly string[]) => {
     const SECRETS_KEY = createHash('sha256').update(DATA_DIR).digest('base64');
-    for (const args of [
-      ['revoke', 'ann'],
-      ['admin', 'add', 'ann', '--promote'],
-      ['admin', 'remove', 'ann'],
-      ['user', 'lock', 'ann'],
-      ['user', 'show', 'ann'],
-      ['user', 'delete', 'ann'],
-      ['backup', join(folder, 'file')],
-      ['user', 'set-password', 'ann'],
-      ['secrets', 'rotate'],
-      ['secrets', 'export', '--talkgroup', ID, '--holder', ID],
-      ['secrets', 'renew', '--talkgroup', ID],
-    ]) {
-      t.match(await runCommand(args, { DATA_DIR, SECRETS_KEY }, 'a password\n'), {
-        code: 1,
-        output: `no database in DATA_DIR ${DATA_DIR}: set DATA_DIR or DATABASE_URL as for the service\n`,
-      });
-    }
-  }
+    t.match(await runCommand(args, { DATA_DIR, SECRETS_KEY }, 'a password\n'), {
+      code: 1,
+      output: `no database in DATA_DIR ${DATA_DIR}: set DATA_DIR or DATABASE_URL as for the service\n`,
+    });
+  };
+  await fails(folder, ['revoke', 'ann']);
+  for (const args of [
+    ['revoke', 'ann'],
+    ['admin', 'add', 'ann', '--promote'],
+    ['admin', 'remove', 'ann'],
+    ['user', 'lock', 'ann'],
+    ['user', 'show', 'ann'],
+    ['user', 'delete', 'ann'],
+    ['backup', join(folder, 'file')],
+    ['user', 'set-password', 'ann'],
+    ['secrets', 'rotate'],
+    ['secrets', 'export', '--talkgroup', ID, '--holder', ID],
+    ['secrets', 'renew', '--talkgroup', ID],
+  ])
+    await fails(join(folder, 'missing'), args);
   t.strictSame(await readdir(folder), []);
 });
 

@@ -29,10 +29,12 @@ export function assertDocumented({ method, path, status, text }: Refused): void 
 
 type Listed = Operation['responses'][string];
 
+const texts = new Map(refusalCodes.map((code) => [code, textOf(code).text]));
+
 /** Only the texts of `not_ready` are no texts of the catalogue: they are reasons. */
 function isListed(response: Listed, text: string): boolean {
   const codes = '$ref' in response ? (response.$ref.split('/').at(-1) ?? '').split('.') : [];
-  const meant = refusalCodes.filter((code) => textOf(code).text === text);
+  const meant = refusalCodes.filter((code) => texts.get(code) === text);
   return meant.length === 0 ? codes.includes('not_ready') : meant.some((code) => codes.includes(code));
 }
 
@@ -53,9 +55,14 @@ export function textsOf(response: Listed | undefined): string[] {
   return Object.values(examples).map(({ value }) => value.error);
 }
 
+const templates = Object.keys(reference.paths).map((template) => ({
+  template,
+  pattern: new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`),
+}));
+
 function operationAt(method: string, path: string) {
   const [name = ''] = path.split('?', 1);
-  const isAt = (template: string) => new RegExp(`^${template.replaceAll(/\{\w+\}/g, '[^/]+')}$`).test(name);
-  const template = name in reference.paths ? name : Object.keys(reference.paths).find(isAt);
+  const template =
+    name in reference.paths ? name : templates.find(({ pattern }) => pattern.test(name))?.template;
   return template === undefined ? undefined : reference.paths[template]?.[method.toLowerCase()];
 }
