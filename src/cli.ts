@@ -42,6 +42,16 @@ program
   .description('bring a backup into a database without users. The service must not run.')
   .action(async (file: string) => (await import('./commands/backup.js')).restoreCommand(file));
 
+program
+  .command('doctor')
+  .argument('<username>', 'user of the radio')
+  .option('--talkgroup <name or id>', 'talkgroup in question. Without it, all talkgroups of the user')
+  .option('--json', 'print a line of JSON')
+  .description('ask the database and all relays why a radio hears nothing. The service must run.')
+  .action(async (username: string, options: { talkgroup?: string; json?: boolean }) =>
+    (await import('./commands/doctor.js')).doctorCommand(username, options),
+  );
+
 const secrets = program.command('secrets').description('manage the master secrets of talkgroups');
 
 secrets

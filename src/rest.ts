@@ -23,6 +23,7 @@ import { keyRoutes } from './keys/routes.js';
 import type { Sealing } from './keys/sealing.js';
 import type { Keyring } from './keys/wrapping.js';
 import { talkgroupRoutes } from './talkgroups/routes.js';
+import { diagnosisRoutes } from './users/diagnosis/routes.js';
 import { userRoutes } from './users/routes.js';
 
 export interface RestParts {
@@ -73,6 +74,7 @@ export function restRoutes(parts: RestParts) {
     }),
     settingRoutes({ database, tell, passwords, passwordLengthMin }),
     userRoutes({ database, tell }),
+    diagnosisRoutes({ database }),
     talkgroupRoutes({
       ...{ database, tell, lists, keyring, isEnforced },
       directory: config.TALKGROUP_DIRECTORY,

@@ -149,7 +149,7 @@ async function join(database: Database, user: UserId, talkgroup: TalkgroupId): P
 }
 
 /** The id of a talkgroup that is named by its name or its id. */
-async function talkgroupCalled(database: Database, called: string): Promise<TalkgroupId> {
+export async function talkgroupCalled(database: Database, called: string): Promise<TalkgroupId> {
   const id = readId<TalkgroupId>(called);
   const all = await talkgroupsWith(database, id === null ? called : null);
   const [one, second] = all.filter((each) => (id === null ? each.name === called : each.id === id));

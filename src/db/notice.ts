@@ -18,6 +18,14 @@ export type Change =
   | { readonly kind: 'device_changed'; readonly device: DeviceId }
   | { readonly kind: 'user_revoked' | 'user_promoted' | 'holders_changed'; readonly user: UserId };
 
+/** No change: each relay is to write what it knows of the user's sessions, and of the talkgroup, under this id. */
+export interface Question {
+  readonly id: string;
+  readonly kind: 'report_asked';
+  readonly user: UserId;
+  readonly talkgroup: TalkgroupId | null;
+}
+
 /** A change with the id that makes its second copy (notification and direct message) harmless. */
 export type Notice = Change & { readonly id: string };
 
@@ -30,7 +38,8 @@ export type Tell = (notice: Notice) => Promise<void>;
 export const CHANNEL = 'talkgroup_radio';
 
 /** The expression that sends the notification with its statement. Write it in RETURNING or in the outermost SELECT. */
-export const notify = (sql: Sql, notice: Notice) => sql`pg_notify(${CHANNEL}, ${JSON.stringify(notice)})`;
+export const notify = (sql: Sql, notice: Notice | Question) =>
+  sql`pg_notify(${CHANNEL}, ${JSON.stringify(notice)})`;
 
 /** The same for several. */
 export const notifyAll = (sql: Sql, notices: readonly Notice[]) => sql`
@@ -63,12 +72,13 @@ const kinds = new Set([
   'user_revoked',
   'user_promoted',
   'holders_changed',
+  'report_asked',
 ]);
 
 /** null for anything another version of this service might send; the gap detection does not depend on it. */
-export function readNotice(payload: string): Notice | null {
+export function readNotice(payload: string): Notice | Question | null {
   try {
-    const notice = JSON.parse(payload) as Notice; // ours or that of another version; checked as far as we use it blindly
+    const notice = JSON.parse(payload) as Notice | Question; // ours or that of another version; checked as far as we use it blindly
     return typeof notice.id === 'string' && kinds.has(notice.kind) ? notice : null;
   } catch {
     // Expected: a payload that is not ours.

@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from './client.js';
 import { deadlineIn } from './deadline.js';
-import { CHANNEL, type Notice, readNotice } from './notice.js';
+import { CHANNEL, type Notice, type Question, readNotice } from './notice.js';
 import { type Client, openListeningClient } from './pool.js';
 
 /**
@@ -29,7 +29,7 @@ export interface NoticeListenerOptions {
   readonly url: string;
   /** The pool through which this node calls itself; a heartbeat must take the way the notices take. */
   readonly database: Database;
-  readonly onNotice: (notice: Notice) => void;
+  readonly onNotice: (notice: Notice | Question) => void;
   /** Notices may have been missed: everything held must be read again. Also called after the first LISTEN. */
   readonly onGap: () => void;
   readonly log: { warn(fields: object, message: string): void };

@@ -1,4 +1,5 @@
 // Builds a relay from its own instances of token verifier, SQL client and WebSocket engine.
+import { randomInt } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,8 +9,9 @@ import type { Config } from '../config/config.js';
 import { keyTags } from '../credentials/key-tags.js';
 import type { Database } from '../db/client.js';
 import { deadlineIn, READ_MS_MAX, REQUEST_MS } from '../db/deadline.js';
-import { type Notice, noticeOf } from '../db/notice.js';
+import { type Notice, noticeOf, type Question } from '../db/notice.js';
 import { listenForNotices, type NoticeListener } from '../db/notices.js';
+import { storeReport } from '../db/session-reports.js';
 import { databaseTag } from '../db/tag.js';
 import { descriptorsMax } from '../descriptors.js';
 import {
@@ -41,7 +43,7 @@ interface RelayHere extends RelaySide {
   listen(as?: Listening): Promise<number>;
   figures(): Promise<readonly [RelayFigures]>;
   /** A change notification of the database, for which the main thread listens. */
-  heard(notice: Notice): void;
+  heard(notice: Notice | Question): void;
   /** Some of them may have been missed. */
   gap(): void;
   /** Whether `located` has something to do. */
@@ -116,6 +118,8 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
   let isStarted = false;
   let isClosing = false;
 
+  /** The same for all relays of this node, and for no other ones. */
+  const node = `${hostname()} ${process.pid} ${(place?.node ?? randomInt(2 ** 32)).toString(36)}`;
   const files = certificateFiles(config);
   const engine = createEngine({
     host: config.HOST,
@@ -167,14 +171,8 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       async raise(talkgroup, { id, user_id, raised_at, lat, lng, alt }) {
         const notice = noticeOf({ kind: 'emergency_changed', talkgroup });
         await raiseEmergency(database, write(), {
-          id,
-          user: user_id,
-          talkgroup,
-          lat,
-          lng,
-          alt,
-          raisedAt: raised_at,
-          notice,
+          ...{ id, user: user_id, talkgroup, raisedAt: raised_at },
+          ...{ lat, lng, alt, notice },
         });
         return notice;
       },
@@ -182,6 +180,11 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       clear: (id, { id: by, isAdmin }) => clearEmergency(database, write(), { id, by, isAdmin }),
     },
     storeFix: (fix) => fixes.storeFix(write(), fix),
+    storeReport: (ask, report) =>
+      storeReport(database, write(), {
+        ...{ ask, report, node },
+        ...{ thread: place?.name ?? 'relay', threads: place?.threads ?? 1 },
+      }),
     positionReads: {
       ofTalkgroup: (talkgroup, max) => devicesOfTalkgroup(database, read, { talkgroup, max }),
       ofDevices: (ids) => devicesOf(database, read, ids),
@@ -241,7 +244,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     while (!isClosing && (relay.figures().cluster?.peers ?? 0) < ports.length) await delay(LOOK_MS);
   }
 
-  function heard(notice: Notice): void {
+  function heard(notice: Notice | Question): void {
     relay.notice(notice).catch((error) => log.error({ err: error }, 'change notification failed'));
   }
 

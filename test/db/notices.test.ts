@@ -6,7 +6,7 @@ import postgres from 'postgres';
 import t, { type Test } from 'tap';
 import { type Database, openDatabase } from '../../src/db/client.js';
 import { deadlineIn, REQUEST_MS } from '../../src/db/deadline.js';
-import { type Notice, noticeOf, notify } from '../../src/db/notice.js';
+import { type Notice, noticeOf, notify, type Question } from '../../src/db/notice.js';
 import { listenForNotices } from '../../src/db/notices.js';
 import type { TalkgroupId } from '../../src/ids.js';
 import { freshDatabase } from '../helpers/database/cluster.js';
@@ -251,7 +251,7 @@ async function listening(
   const { url, proxy } = await throughProxy(t, database);
   const sql = postgres(database, { max: 1, onnotice: () => {} });
   const pool = await opened(database);
-  const heard: Notice[] = [];
+  const heard: (Notice | Question)[] = [];
   const gaps: number[] = [];
   const lines: string[] = [];
   const notices = listenForNotices({

@@ -7,6 +7,7 @@ export const OVER_TWO_NODES: readonly string[] = [
   'bursts',
   'changes',
   'client',
+  'diagnosis',
   'drain',
   'early',
   'emergency',

@@ -18,6 +18,7 @@ const contract: Record<string, 'public' | 'user' | 'admin'> = {
   'GET /users': 'admin',
   'POST /users/:id/revoke': 'admin',
   'GET /users/:id': 'admin',
+  'GET /users/:id/diagnosis': 'admin',
   'DELETE /users/:id': 'admin',
   'PUT /users/:id/device': 'admin',
   'DELETE /users/:id/device': 'admin',

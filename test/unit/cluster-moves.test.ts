@@ -412,16 +412,19 @@ for (const loss of [0, 0.05]) {
       const random = randomOf(seed);
       if (loss > 0) network.lose(() => random() < loss);
       const talkers = await Promise.all([0, 1, 2, 3].map((index) => talkerOn(all, index % 3, random)));
-      for (let step = 0; step < 150; step++) {
+      let stoodMs = 0;
+      for (let step = 0, lastMs = performance.now(); step < 150; step++, lastMs = performance.now()) {
         for (const talker of talkers) talker.step();
         await delay(10);
+        stoodMs = Math.max(stoodMs, performance.now() - lastMs);
       }
       network.lose(() => false);
       for (const talker of talkers) await talker.stop();
       await delay(loss > 0 ? 4000 : 400); // ends that were lost are found out
       const moves = talkers.reduce((sum, { moves }) => sum + moves(), 0);
       t.ok(moves > 20, `${moves} moves`);
-      if (loss === 0)
+      // A relay gives an answer up after 600 ms. All of them are in this process, which may have stood still that long.
+      if (loss === 0 && stoodMs < 200)
         t.equal(
           talkers.reduce((sum, { lost }) => sum + lost(), 0),
           0,

@@ -59,6 +59,7 @@ function talkgroupIn(mode: 'open' | 'single' | 'broadcast') {
       send: (text: string) => said.push(JSON.parse(text)),
       nextBurst: () => ++burst,
       mayBeTold: () => true,
+      refuse: (_code: string, _talkgroup: string | undefined, text: string) => said.push(JSON.parse(text)),
     };
     return { said, session, talk: new Talk(session, membership, RATES, nowMs) };
   });

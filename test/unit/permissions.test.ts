@@ -18,6 +18,7 @@ t.test('a talker without keys loses its burst also while it asks for the floor',
     send() {},
     nextBurst: () => 1,
     mayBeTold: () => true,
+    refuse() {},
   };
   const talk = new Talk(talking, membership, { framesPerSecond: 110 } as never, 0);
   talk.claim = 'talks';

@@ -9,7 +9,7 @@ t.test(
   async (t) => {
     let nowMs = 0;
     const lines: object[] = [];
-    const rejected = createRejections({
+    const { add: rejected } = createRejections({
       nowMs: () => nowMs,
       log: { info: (fields, message) => void lines.push({ ...fields, message }) },
     });
@@ -19,14 +19,14 @@ t.test(
     t.strictSame(lines, [{ ...from, code: 1008, reason: 'invalid token', message: 'handshake rejected' }]);
     for (let i = 0; i < 500; i++) rejected(from, closes.invalid_token);
     t.equal(lines.length, 1, 'strangers have a line of their own');
-    for (let i = 0; i < 500; i++) rejected({ user, ...from }, closes.overloaded);
+    for (let i = 0; i < 500; i++) rejected({ user, issuedAt: 1, ...from }, closes.overloaded);
     t.equal(lines.length, 11);
     nowMs = 999;
-    rejected({ user, ...from }, closes.overloaded);
+    rejected({ user, issuedAt: 1, ...from }, closes.overloaded);
     t.equal(lines.length, 11);
     nowMs = 1000;
-    rejected({ user, username: 'ann', ...from }, closes.device_disabled);
-    rejected({ user, ...from }, closes.restart);
+    rejected({ user, issuedAt: 1, username: 'ann', ...from }, closes.device_disabled);
+    rejected({ user, issuedAt: 1, ...from }, closes.restart);
     rejected(from, closes.invalid_token);
     t.match(lines.slice(11), [
       { username: 'ann', reason: 'device disabled', more: 491 },
@@ -35,3 +35,24 @@ t.test(
     ]);
   },
 );
+
+t.test('of a user the last ten are kept, the newest first, and of all users a thousand', async (t) => {
+  let nowMs = 0;
+  const { add, of } = createRejections({ nowMs: () => nowMs, log: { info() {} } });
+  const from = { address: '192.0.2.7', client: 'acme/1' };
+  const idOf = (n: number) => `u${n}` as UserId;
+  for (; nowMs < 12; nowMs++) add({ user: idOf(1), issuedAt: nowMs, ...from }, closes.invalid_token);
+  for (let n = 0; n < 2000; n++) add(from, closes.invalid_token);
+  const all = of(idOf(1));
+  t.strictSame(
+    all.map(({ issuedAt }) => issuedAt),
+    [11, 10, 9, 8, 7, 6, 5, 4, 3, 2],
+    'strangers push none out',
+  );
+  t.match(all[0], { ...from, close: closes.invalid_token, atMs: 11 });
+  for (let n = 0; n < 999; n++) add({ user: idOf(2), issuedAt: n, ...from }, closes.overloaded);
+  t.strictSame(
+    of(idOf(1)).map(({ issuedAt }) => issuedAt),
+    [11],
+  );
+});

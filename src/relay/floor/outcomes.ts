@@ -152,7 +152,8 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
     isFirstFrame: boolean,
     nowMs: number,
   ): void {
-    if (!isFirstFrame || session.mayBeTold(nowMs)) session.send(floorDenied(talkgroup.id, denial));
+    if (isFirstFrame && !session.mayBeTold(nowMs)) return;
+    session.refuse(denial.code, talkgroup.id, floorDenied(talkgroup.id, denial));
   }
 
   /** The frames after a denial are dropped without a message, until the talker begins again. */

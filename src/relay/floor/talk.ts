@@ -28,6 +28,8 @@ export interface TalkSession {
   nextBurst(): number;
   /** Whether one more message that it did not ask for is within its rate. */
   mayBeTold(nowMs: number): boolean;
+  /** Sends the ERROR or FLOOR_DENIED, and keeps why for who asks about the session. */
+  refuse(code: string, talkgroupId: string | undefined, text: string): void;
 }
 
 /**

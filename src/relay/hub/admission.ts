@@ -11,7 +11,7 @@ import type { Parking } from '../session/parking.js';
 import type { Session } from '../session/session.js';
 import type { createArrivals } from './arrivals.js';
 import type { Moving } from './moving.js';
-import { createRejections, type From } from './rejections.js';
+import type { From, Rejections } from './rejections.js';
 import type { Sessions } from './sessions.js';
 
 /** The claims of a verified token that are read here. */
@@ -60,6 +60,8 @@ export interface AdmissionOptions {
   readonly sessions: Sessions;
   readonly parking: Parking<Session>;
   readonly socketsPerUser: number;
+  /** A handshake was answered with a close. */
+  readonly rejected: Rejections['add'];
   readonly nowMs: () => number;
   readonly counts: Counts;
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
@@ -84,12 +86,12 @@ export function createAdmission(options: AdmissionOptions) {
     sessions,
     parking,
     socketsPerUser,
+    rejected,
     nowMs,
     counts,
     log,
   } = options;
   const atOnce = Math.max(HANDSHAKES_AT_ONCE, 2 * socketsPerUser);
-  const rejected = createRejections({ nowMs, log });
   const handshakes = createBuckets({ atOnce, perMinute: HANDSHAKES_PER_MINUTE });
   function mayTry(who: string): boolean {
     const isFree = handshakes.waitMs(who, nowMs()) === 0;
@@ -141,7 +143,11 @@ export function createAdmission(options: AdmissionOptions) {
         answered(close);
         if (close !== null)
           rejected(
-            { ...(claims !== null && { user: claims.sub }), ...(username !== null && { username }), ...from },
+            {
+              ...(claims !== null && { user: claims.sub, issuedAt: claims.iat }),
+              ...(username !== null && { username }),
+              ...from,
+            },
             close,
           );
         answer(admission);
@@ -170,6 +176,7 @@ export function createAdmission(options: AdmissionOptions) {
       user.sessions.add(session);
       sessions.add(session);
       session.issuedAt = issuedAt;
+      session.arrival = { ...from, atMs: nowMs(), isResumed };
       // Before another one is parked: beyond the limit the one parked longest is evicted, and that may be this one.
       parking.unpark(session);
       if (isResumed) counts.resumed++;

@@ -1,5 +1,6 @@
 // Describes one relay: what it is made of, and what it offers.
-import type { Notice } from '../../db/notice.js';
+import type { Notice, Question } from '../../db/notice.js';
+import type { RelayReport } from '../../db/session-reports.js';
 import type { LatestFix } from '../../protocol/fix.js';
 import type { Churn } from '../delivery/churn.js';
 import type { Peer, Publisher } from '../delivery/peer.js';
@@ -35,6 +36,8 @@ export interface RelayOptions {
   };
   readonly emergencyWrites: EmergencyWrites;
   readonly storeFix: RequestServices['storeFix'];
+  /** Answers who asked with a notice of this id. */
+  readonly storeReport: (ask: string, report: RelayReport) => Promise<void>;
   /** The reads of devices that sessions watch. */
   readonly positionReads: PositionReads;
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
@@ -58,7 +61,7 @@ export interface Relay {
   closed(session: Session, code: number): void;
   /** A callback of this session threw: it alone ends. */
   fail(session: Session, error: unknown): void;
-  notice(notice: Notice): Promise<void>;
+  notice(notice: Notice | Question): Promise<void>;
   /** The same for a change that was made at this node: the other nodes hear of it, too. */
   tell(notice: Notice): Promise<void>;
   gap(): void;

@@ -1,5 +1,5 @@
 // Puts a relay together: sessions, their permissions and their talk, behind one listener.
-import type { Notice } from '../../db/notice.js';
+import type { Notice, Question } from '../../db/notice.js';
 import { createChurn } from '../delivery/churn.js';
 import { createFanout } from '../delivery/fanout.js';
 import { createHolding } from '../delivery/holding.js';
@@ -34,6 +34,8 @@ import { followingPositions } from './following.js';
 import { createMoving } from './moving.js';
 import type { Relay, RelayOptions } from './options.js';
 import { PULSE_MS, startPulse } from './pulse.js';
+import { createRejections } from './rejections.js';
+import { reportOf } from './report.js';
 import { createSessions, type Sessions } from './sessions.js';
 import { createSharing, type Sharing } from './sharing.js';
 
@@ -124,10 +126,20 @@ export function createRelay(options: RelayOptions): Relay {
     counts: counts.positions,
     wants: sharing.watchFixes,
   });
-  const noticed = (notice: Notice) => {
+  const rejections = createRejections({ nowMs, log });
+  const report = ({ user, talkgroup }: Question) =>
+    reportOf({
+      ...{ user: rights.users.get(user), rejected: rejections.of(user), reach: sharing.reach() },
+      talkgroup: talkgroup === null ? undefined : talkgroups.get(talkgroup),
+      sessionOf: (number) => sessions.byNumber.get(number),
+      leftMs: (session) => parking.leftMs(session, nowMs()),
+      ...{ keepMs: limits.resumeMs, nowMs: nowMs() },
+    });
+  function noticed(notice: Notice | Question): Promise<void> {
+    if (notice.kind === 'report_asked') return options.storeReport(notice.id, report(notice));
     positions.noticed(notice);
     return rights.notice(notice);
-  };
+  }
   const emergencies = createEmergencies({
     writes: options.emergencyWrites,
     talkgroups,
@@ -190,6 +202,7 @@ export function createRelay(options: RelayOptions): Relay {
     takeNumber: options.takeNumber,
     seek: moving.seek,
     ...{ newSession, sessions, parking, nowMs, counts, log },
+    rejected: rejections.add,
     socketsPerUser: limits.socketsPerUser,
   });
   const pulse = startPulse({

@@ -155,7 +155,7 @@ export function createSharing(options: SharingOptions) {
           }),
           noticed(text) {
             const notice = readNotice(text);
-            if (notice !== null) options.noticed(notice);
+            if (notice !== null && notice.kind !== 'report_asked') options.noticed(notice);
           },
           reached: (reach) => fanout.all(textOf({ type: 'REACH', reach })),
           located: options.located,

@@ -44,6 +44,11 @@ export class Lag {
     return this.pingedAtMs;
   }
 
+  /** Of the last answered ping (ms). null: none was answered. */
+  get roundTripMs(): number | null {
+    return this.answeredAtMs === NONE ? null : this.lastMs;
+  }
+
   /** Notes a ping whose text is `String(fairMs)`. Two of the same millisecond count as one. */
   pinged(fairMs: number): void {
     const isRepeat = this.oldestAtMs !== NONE && fairMs === this.pingedAtMs;

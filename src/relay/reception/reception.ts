@@ -24,7 +24,7 @@ export class Reception implements Hearer, Unanswered {
   private peer: Peer | null = null;
   /** By talkgroup number, where it is not the default. */
   subscriptions: Map<number, Subscription> | null = null;
-  private lag = new Lag();
+  lag = new Lag();
   /** Its last ping came behind a frame, as those of receivers of live audio do. */
   private isAskedByFrames = false;
   behind: Behind | null = null;

@@ -1,7 +1,7 @@
 // Answers FLOOR_REQUEST and FLOOR_RELEASE.
 import type { ClientMessageOf } from '../../protocol/client-messages.js';
 import { Ask } from '../delivery/ask.js';
-import { floorDenied } from '../floor/messages.js';
+import { type FloorDenial, floorDenied } from '../floor/messages.js';
 import { hasPart, type Talk } from '../floor/talk.js';
 import { isSameCrypto } from '../members/crypto.js';
 import { type Asker, confirm, membershipOf } from './asker.js';
@@ -19,7 +19,9 @@ function request(asker: Asker, asked: Asked, mayRead: boolean): void {
   const { session, services, nowMs } = asker;
   const { talkgroup_id, priority = 1, queue = false, codec = null, crypto = null, ref } = asked;
   const membership = membershipOf(asker, talkgroup_id);
-  if (membership === null) return session.send(floorDenied(talkgroup_id, { code: 'not_member', ref }));
+  const deny = (denial: FloorDenial) =>
+    session.refuse(denial.code, talkgroup_id, floorDenied(talkgroup_id, denial));
+  if (membership === null) return deny({ code: 'not_member', ref });
   const { talks } = session.uplink;
   const talk = talks.of(membership, nowMs);
   talk.isMutedToRequest = false;
@@ -32,7 +34,7 @@ function request(asker: Asker, asked: Asked, mayRead: boolean): void {
     talk.isMutedToRequest = crypto !== null;
     const { code, retryMs } = refusal;
     if (code === 'too_many_talkgroups') return session.refuseText(code, { ref, talkgroup_id });
-    return session.send(floorDenied(talkgroup_id, { code, ref, retryMs }));
+    return deny({ code, ref, retryMs });
   }
   if (talk.claim !== 'talks') {
     const isAhead = crypto !== null && talk.talkgroup.epochs.judge(crypto.epoch, nowMs) === 'ahead';

@@ -10,15 +10,14 @@ import type { Receiver } from '../reception/receiver.js';
 import { Reception } from '../reception/reception.js';
 import type { Subscription } from '../reception/subscription.js';
 import { Allowance } from './allowance.js';
+import type { Arrival, LastRefusal } from './arrival.js';
 import { type ErrorAbout, errorText, talkgroupJoined, talkgroupLeft, welcomeText } from './messages.js';
 import type { Resumable } from './parking.js';
 import { followKeys, withdraw } from './permissions.js';
+import { judgePong } from './pongs.js';
 import type { SessionServices } from './services.js';
 import { Telling } from './telling.js';
 import { type Sender, Uplink } from './uplink.js';
-
-/** The engine pings a silent socket only, seconds apart. */
-const EMPTY_PONGS_MS_MIN = 1000;
 
 /** Thousands live at once: one class, and its rarely used parts are made when they are first needed. */
 export class Session implements Receiver, Sender, Resumable {
@@ -39,6 +38,9 @@ export class Session implements Receiver, Sender, Resumable {
   /** Times that it has moved to another relay. */
   moves = 0;
   private ownAllowance: Allowance | null = null;
+  /** Of its newest connection. null: before the first. */
+  arrival: Arrival | null = null;
+  lastRefusal: LastRefusal | null = null;
 
   constructor(services: SessionServices<Session>, number: number, user: User) {
     this.services = services;
@@ -69,6 +71,12 @@ export class Session implements Receiver, Sender, Resumable {
     return this.ownUplink?.talks.all() ?? [];
   }
 
+  /** Whether it has the floor somewhere. */
+  get isTalker(): boolean {
+    for (const talk of this.talks()) if (talk.burst !== 0) return true;
+    return false;
+  }
+
   nextBurst(): number {
     return ++this.bursts;
   }
@@ -80,12 +88,6 @@ export class Session implements Receiver, Sender, Resumable {
   talksAlone(talkgroup: number): boolean {
     const own = this.talkAt(talkgroup);
     return own?.claim === 'talks' && this.services.bursts.countIn(own.talkgroup) === 1;
-  }
-
-  /** Whether it has the floor somewhere. */
-  get isTalker(): boolean {
-    for (const talk of this.talks()) if (talk.burst !== 0) return true;
-    return false;
   }
 
   /** How often it may ask. Made at the first text or the first refusal. */
@@ -109,7 +111,12 @@ export class Session implements Receiver, Sender, Resumable {
   /** Answers a text with an ERROR, and counts it. */
   refuseText(code: TextRefusal, about: ErrorAbout): void {
     this.services.counts.textsRefused[code]++;
-    this.send(errorText(code, about));
+    this.refuse(code, about.talkgroup_id, errorText(code, about));
+  }
+
+  refuse(code: string, talkgroupId: string | undefined, text: string): void {
+    this.lastRefusal = { code, talkgroupId: talkgroupId ?? null, atMs: this.services.nowMs() };
+    this.send(text);
   }
 
   /** The engine has answered a ping, or brought a pong that answers none of ours. Too many of them are abuse. */
@@ -119,16 +126,8 @@ export class Session implements Receiver, Sender, Resumable {
     if (this.allowance(nowMs).isFloodOfPings(nowMs)) this.close(closes.rate_limited);
   }
 
-  /** A pong. An empty one answers the engine's own pings, of which there are few. */
   ponged(payload: ArrayBuffer): void {
-    const nowMs = this.services.nowMs();
-    const sinceMs = nowMs - this.heardAtMs;
-    this.heardAtMs = nowMs;
-    const isOurs =
-      payload.byteLength === 0 ? sinceMs >= EMPTY_PONGS_MS_MIN : this.reception.pong(payload, nowMs);
-    if (isOurs) return;
-    this.services.counts.strayPongs++;
-    this.pinged();
+    judgePong(this, payload, this.services);
   }
 
   missed(memberships?: ReadonlySet<Membership>): void {

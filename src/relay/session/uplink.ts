@@ -290,6 +290,7 @@ export class Uplink {
 
   private tell(code: FrameRefusal, number: number): void {
     const talkgroup_id = this.talks.at(number)?.talkgroup.id;
-    this.session.send(errorText(code, code === 'not_member' ? { number } : { talkgroup_id }));
+    const about = code === 'not_member' ? { number } : { talkgroup_id };
+    this.session.refuse(code, talkgroup_id, errorText(code, about));
   }
 }

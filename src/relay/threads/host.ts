@@ -1,6 +1,6 @@
 // The main thread's end of one relay thread.
 import { Worker } from 'node:worker_threads';
-import type { Notice } from '../../db/notice.js';
+import type { Notice, Question } from '../../db/notice.js';
 import { ConfigError } from '../../errors.js';
 import { LOOP_DELAYS_MS, newHistogram, observe } from '../../histogram.js';
 import type { RelayFigures, RelaySide } from '../relay-side.js';
@@ -33,7 +33,7 @@ export interface RelayThread extends Omit<RelaySide, 'figures'> {
   listen(as?: Listening): Promise<number>;
   figures(): Promise<RelayFigures | null>;
   /** A change notification of the database, for which the main thread listens. */
-  heard(notice: Notice): void;
+  heard(notice: Notice | Question): void;
   /** Some of them may have been missed. */
   gap(): void;
 }

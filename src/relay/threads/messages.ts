@@ -2,7 +2,7 @@
 import type { TokenKeys } from '../../auth/tokens.js';
 import type { Config } from '../../config/config.js';
 import type { DatabaseFigures } from '../../db/client.js';
-import type { Notice } from '../../db/notice.js';
+import type { Notice, Question } from '../../db/notice.js';
 import type { LatestFix } from '../../protocol/fix.js';
 import type { ThreadFigures } from '../../thread-figures.js';
 import type { Handshakes, ThreadPlace } from '../compose.js';
@@ -26,7 +26,7 @@ export type ToThread =
   /** Of this node. It is acknowledged. */
   | { readonly kind: 'notice'; readonly notice: Notice }
   /** Of the database, for which the main thread listens. */
-  | { readonly kind: 'heard'; readonly notice: Notice }
+  | { readonly kind: 'heard'; readonly notice: Notice | Question }
   /** Some may have been missed. */
   | { readonly kind: 'gap' }
   /** Positions that REST has stored. It answers with `located`. `dropped`: so many were not handed over before. */

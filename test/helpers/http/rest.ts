@@ -128,7 +128,7 @@ export async function service(t: Test, options: ServiceOptions = {}): Promise<Se
       const listener = listenForNotices({
         url,
         database: behind,
-        onNotice,
+        onNotice: (notice) => notice.kind !== 'report_asked' && onNotice(notice),
         onGap: () => resolve(listener),
         log,
       });

@@ -50,6 +50,7 @@ export const relayAlone = (
     },
     emergencyWrites: { raise: async () => null, acknowledge: async () => null, clear: async () => 'unknown' },
     storeFix: async () => true,
+    storeReport: async () => {},
     positionReads: {
       ofTalkgroup: async () => ({ devices: [], total: 0 }),
       ofDevices: async () => ({ devices: [], total: 0 }),

@@ -128,7 +128,8 @@ export class Moves {
     const body = bodyOf({ ask, ...wanted });
     return new Promise((resolve) => {
       const again = setInterval(() => say(relay, kind, body), AGAIN_MS);
-      const timer = setTimeout(() => done(null), msMax);
+      // Timers run before sockets are read: after a stall of our own the answer may be there.
+      const timer = setTimeout(() => setImmediate(done, null), msMax);
       const done: Asking['done'] = (told) => {
         clearInterval(again);
         clearTimeout(timer);

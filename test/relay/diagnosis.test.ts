@@ -1,0 +1,239 @@
+// "Radio 17 hears nothing": each cause is made on purpose, and is the first that the diagnosis names.
+import { randomUUID } from 'node:crypto';
+import t, { type Test } from 'tap';
+import { migratedDatabase } from '../helpers/database/cluster.js';
+import { comesTrue, eventually } from '../helpers/eventually.js';
+import { speech } from '../helpers/relay/speech.js';
+import {
+  connect,
+  type Json,
+  type Person,
+  type Radio,
+  runCommand,
+  service,
+  serviceProcess,
+} from '../helpers/service/service.js';
+import { isDealt, isOverNodes } from '../helpers/service/two-nodes.js';
+
+t.setTimeout(300_000);
+
+/** Small, so that a radio lags soon. */
+const s = await service(t, { BACKLOG_MS: '200', RESUME_MS: '60000' });
+
+interface Diagnosis {
+  readonly findings: readonly { readonly code: string; readonly text: string; readonly action: string }[];
+  readonly sessions: readonly Json[];
+  readonly rejected: readonly Json[];
+  readonly relays: { readonly asked: number; readonly answered: number };
+}
+
+async function diagnose({ id }: { id: string }, talkgroup?: { id: string }): Promise<Diagnosis> {
+  const query = talkgroup === undefined ? '' : `?talkgroup_id=${talkgroup.id}`;
+  const { status, body } = await s.admin.call('GET', `/users/${id}/diagnosis${query}`);
+  if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
+  return body as unknown as Diagnosis;
+}
+
+const codes = ({ findings }: Diagnosis) => findings.map(({ code }) => code);
+
+/** What is told of the user comes first as soon as the relays have it. */
+const firstIs = (code: string, person: Person, talkgroup?: { id: string }): Promise<Diagnosis> =>
+  eventually(async () => {
+    const diagnosis = await diagnose(person, talkgroup);
+    if (diagnosis.findings[0]?.code !== code) throw new Error(JSON.stringify(diagnosis, null, 1));
+    return diagnosis;
+  });
+
+/** Ann, bob and a talkgroup of both; ann has a device and a radio. */
+async function scene(t: Test, name: string) {
+  const ann = await s.person(`${name}-ann`, { serial: `${name}-ann` });
+  const bob = await s.person(`${name}-bob`);
+  const fire = await s.talkgroup(`${name} fire`, ann, bob);
+  const radio = await ann.radio();
+  t.teardown(() => radio.socket.terminate());
+  return { ann, bob, fire, radio };
+}
+
+/** Bob talks until the test ends. */
+async function speaks(t: Test, bob: Person, number: number): Promise<Radio> {
+  const radio = await bob.radio();
+  t.teardown(() => radio.socket.terminate());
+  const talk = speech(t, radio, { number });
+  await talk.goesOn(1);
+  return radio;
+}
+
+t.test('a radio that hears is in order, and its session is shown', async (t) => {
+  const { ann, bob, fire, radio } = await scene(t, 'order');
+  t.same(codes(await firstIs('quiet', ann, fire)), ['quiet'], 'while nobody talks');
+  await speaks(t, bob, fire.number);
+  await radio.hearsFrame();
+  const diagnosis = await firstIs('in_order', ann, fire);
+  t.equal(diagnosis.relays.answered, diagnosis.relays.asked);
+  t.equal(diagnosis.relays.asked, isOverNodes ? 2 : 1);
+  t.match(diagnosis.sessions, [
+    {
+      session: radio.session,
+      resumed: false,
+      detached_since: null,
+      address: /^(127\.0\.0\.1|::1)/,
+      client: null,
+      audio_paused_since: null,
+      missed: 0,
+      exceptions: { length: 0 },
+      last_refusal: null,
+    },
+  ]);
+  t.same(codes(await diagnose(bob, fire)), ['in_order', 'no_device']);
+  await radio.asks({ type: 'FLOOR_REQUEST', talkgroup_id: randomUUID() });
+  const [{ last_refusal } = {}] = (await diagnose(ann)).sessions;
+  t.match(last_refusal, { code: 'not_member' });
+});
+
+t.test('the device is disabled', async (t) => {
+  const { ann, fire, radio } = await scene(t, 'device');
+  await s.admin.call('PATCH', `/devices/${ann.device}/status`, { active: false });
+  await radio.closes();
+  const { findings } = await firstIs('device_disabled', ann, fire);
+  t.match(findings[0], { text: 'The device device-ann is disabled.', action: 'Enable the device.' });
+});
+
+t.test('the token is revoked', async (t) => {
+  const { ann, fire, radio } = await scene(t, 'token');
+  await s.admin.post(`/users/${ann.id}/revoke`);
+  await radio.closes();
+  await firstIs('no_session', ann, fire);
+  t.match(await (await ann.radioHere()).closes(), { code: 1008 });
+  const { findings, rejected } = await firstIs('rejected', ann, fire);
+  t.match(
+    findings[0]?.text,
+    /was closed with 1008 “invalid token”, because its token is older than the revo/,
+  );
+  t.equal(findings[0]?.action, 'Log in again.');
+  t.match(rejected, [{ code: 1008, reason: 'invalid token', client: null }]);
+  t.notMatch(JSON.stringify(rejected), ann.token);
+});
+
+t.test('the user is no member, or is in no talkgroup', async (t) => {
+  const { ann, fire } = await scene(t, 'member');
+  const other = await s.talkgroup('member other');
+  t.match(await firstIs('not_member', ann, other), {
+    findings: [{ text: 'member-ann is not a member of member other.' }],
+  });
+  await ann.delete(`/talkgroups/${fire.id}/leave`);
+  t.match(await firstIs('no_talkgroup', ann), {
+    findings: [{ text: 'member-ann is a member of no talkgroup.' }],
+  });
+});
+
+t.test('the radio chose the mode events, or unsubscribed', async (t) => {
+  const { ann, fire, radio } = await scene(t, 'mode');
+  await radio.asks({ type: 'SUBSCRIBE', talkgroup_ids: [fire.id], mode: 'events' });
+  const { findings, sessions } = await firstIs('events_only', ann, fire);
+  t.equal(findings[0]?.text, 'The radio has mode fire in mode events and gets no audio there.');
+  t.match(sessions, [{ exceptions: [{ talkgroup_id: fire.id, mode: 'events', window_ms: null }] }]);
+  t.same(codes(await diagnose(ann)), ['events_only'], 'without a talkgroup in question, too');
+  await radio.asks({ type: 'UNSUBSCRIBE', talkgroup_ids: [fire.id] });
+  await firstIs('unsubscribed', ann, fire);
+  await radio.asks({ type: 'SUBSCRIBE', talkgroup_ids: [fire.id], mode: 'listen' });
+  await firstIs('quiet', ann, fire);
+});
+
+t.test('audio is paused, because the radio does not read', async (t) => {
+  const { ann, bob, fire, radio } = await scene(t, 'lag');
+  await speaks(t, bob, fire.number);
+  await radio.hearsFrame();
+  radio.socket.pause();
+  const { findings, sessions } = await firstIs('lagging', ann, fire);
+  t.match(findings[0]?.text, /^Audio is paused since .* UTC, because the radio does not read fast enough\./);
+  t.type(sessions[0]?.audio_paused_since, 'string');
+  radio.socket.resume();
+  await firstIs('in_order', ann, fire);
+});
+
+t.test('no radio is connected, or it has lost its connection', async (t) => {
+  const { ann, fire, radio } = await scene(t, 'gone');
+  radio.socket.terminate();
+  const { findings, sessions } = await firstIs('detached', ann, fire);
+  t.match(findings[0]?.text, /^The radio lost its connection at .* UTC and has not returned\.$/);
+  t.type(sessions[0]?.detached_since, 'string');
+  const never = await s.person('gone-never');
+  const told = await firstIs('no_session', never);
+  const nodes = isOverNodes ? '2 nodes' : '1 node';
+  t.equal(told.findings[0]?.text, `No radio of gone-never is connected, on ${nodes}.`);
+  t.match(told.findings[0]?.action, /address of the service, its network and the certificate/);
+});
+
+t.test('the talkgroup requires encryption, and the user has no keys', async (t) => {
+  const { ann, fire } = await scene(t, 'keys');
+  await s.sql`update talkgroups set encryption = 'required' where id = ${fire.id}`;
+  await firstIs('no_permission', ann, fire);
+  await s.sql`update memberships set may_have_keys = true where user_id = ${ann.id}`;
+  const { findings } = await firstIs('no_holder', ann, fire);
+  t.match(findings[0]?.text, 'and keys-ann has no accepted key holder. None waits.');
+});
+
+t.test('the command doctor says the same in sentences', async (t) => {
+  const { ann, fire, radio } = await scene(t, 'doctor');
+  await radio.asks({ type: 'SUBSCRIBE', talkgroup_ids: [fire.id], mode: 'events' });
+  const doctor = (...args: string[]) =>
+    runCommand(['doctor', ...args], {
+      DATABASE_URL: s.url,
+      JWT_SECRET: 'a test secret of more than thirty-two bytes',
+    });
+  const { code, output } = await doctor(ann.name, '--talkgroup', fire.name);
+  t.equal(code, 0, output);
+  t.match(
+    output,
+    /^The radio has doctor fire in mode events and gets no audio there\.\n {2}The app must subscribe to /,
+  );
+  t.match(output, /\n\d of \d nodes answered\n\nSESSION +NODE .*\n/);
+  t.match(output, new RegExp(`\\n${radio.session} `));
+  t.same(codes(JSON.parse((await doctor(ann.name, '--json')).output) as Diagnosis), ['events_only']);
+  t.match(await doctor('nobody'), { code: 1, output: 'no such user: nobody' });
+  t.match(await doctor(ann.name, '--talkgroup', 'Fire 9'), { code: 1, output: 'no such talkgroup: Fire 9' });
+});
+
+t.test('two questions at once are answered, and a third gets 429', async (t) => {
+  const ann = await s.person('thrice');
+  const answers = await Promise.all(
+    Array.from({ length: 3 }, () => s.admin.call('GET', `/users/${ann.id}/diagnosis`)),
+  );
+  t.same(answers.map(({ status }) => status).sort(), [200, 200, 429]);
+  t.same(await s.sql`select from session_reports`, [], 'no row stays');
+  for (const [path, error] of [
+    [`/users/${randomUUID()}/diagnosis`, 'user not found'],
+    ['/users/none/diagnosis', 'user not found'],
+    [`/users/${ann.id}/diagnosis?talkgroup_id=${randomUUID()}`, 'talkgroup not found'],
+    [`/users/${ann.id}/diagnosis?talkgroup_id=none`, 'talkgroup not found'],
+  ] as const)
+    t.match(await s.admin.call('GET', path), { status: 404, body: { error } });
+});
+
+t.test(
+  'of three nodes one that stands still is named',
+  { skip: isDealt && 'has nodes of its own' },
+  async (t) => {
+    const DATABASE_URL = await migratedDatabase(t);
+    const nodes = await Promise.all([0, 1, 2].map(() => serviceProcess(t, { DATABASE_URL })));
+    const [one, two, three] = nodes as [(typeof nodes)[0], (typeof nodes)[0], (typeof nodes)[0]];
+    const ann = await one.person('ann');
+    const ask = async () => {
+      const { body } = await one.admin.call('GET', `/users/${ann.id}/diagnosis`);
+      return body as unknown as Diagnosis;
+    };
+    await comesTrue('all listen', async () => (await ask()).relays.answered === 3);
+    const radio = await connect(t, `${two.ws}/ws?token=${ann.token}&client=acme%2F3.2`);
+    const told = await ask();
+    t.match(told.sessions, [{ session: radio.session, client: 'acme/3.2' }]);
+    t.equal(told.findings[0]?.code, 'no_talkgroup');
+    three.signal('SIGSTOP');
+    t.teardown(() => three.signal('SIGCONT'));
+    const silent = await ask();
+    t.match(silent, {
+      findings: [{ code: 'relay_silent', text: /^1 of 3 nodes did not answer\./ }],
+      relays: { asked: 3, answered: 2 },
+    });
+    t.match(silent.sessions, [{ session: radio.session }]);
+  },
+);

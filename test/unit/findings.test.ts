@@ -1,0 +1,122 @@
+// The sentences about a radio that hears nothing: their order, and what each says of several sessions.
+import { readFileSync } from 'node:fs';
+import t from 'tap';
+import type { TalkgroupId } from '../../src/ids.js';
+import { type Facts, findingCodes, findingsOf } from '../../src/users/diagnosis/findings.js';
+
+const AT = '2026-11-29T10:05:00.250Z';
+const FIRE = '11111111-1111-4111-8111-111111111111' as TalkgroupId;
+
+const session = {
+  ...{ node: 'a 1', thread: 'relay', session: 17, since: AT, resumed: false, detached_since: null },
+  ...{ address: '192.0.2.7', client: null, round_trip_ms: 40, heard_at: AT, audio_paused_since: null },
+  ...{ missed: 0, exceptions: [], last_refusal: null, reach: null },
+} as const;
+const rejection = {
+  ...{ node: 'a 1', at: '2026-11-29T10:06:00.000Z', code: 1008, reason: 'invalid token' },
+  ...{ issued_at: '2026-11-29T09:00:00.000Z', address: '192.0.2.9', client: null },
+} as const;
+const device = { id: 'd', name: 'Engine 4', serial: 'SN', site: 's', active: true, position_at: null };
+const fire = { id: FIRE, name: 'Fire 1', encryption: 'off', is_member: true, may_have_keys: false } as const;
+
+/** Ann is in Fire 1, where somebody talks now, and her radio hears it. */
+const facts = (over: Partial<Facts> = {}, shown: Partial<Facts['shown']> = {}): Facts => ({
+  shown: {
+    user: { id: 'u', username: 'ann', role: 'user', device_id: 'd', created_at: AT },
+    device,
+    talkgroups: [{ ...fire, site: 's', floor_mode: 'open' }],
+    talkgroups_total: 1,
+    tokens_valid_from: null,
+    key_holders: { accepted: 0, waiting: 0 },
+    emergencies: [],
+    ...shown,
+  },
+  ...{ talkgroup: fire, answers: { asked: 1, answered: 1 }, sessions: [session], rejected: [] },
+  ...{ audioAt: AT, unixMs: Date.parse(AT) + 2000, ...over },
+});
+const codesOf = (given: Facts) => findingsOf(given).map(({ code }) => code);
+const textsOf = (given: Facts) => findingsOf(given).map(({ text }) => text);
+
+t.test('a radio that hears is in order', async (t) => {
+  t.same(findingsOf(facts()), [
+    {
+      code: 'in_order',
+      text: 'The relay sends Fire 1 to the radio, which was heard 2 s ago and answered a ping after 40 ms.',
+      action: 'Look at volume, mute and sound settings of the app.',
+    },
+  ]);
+});
+
+t.test('all causes at once are told in their order', async (t) => {
+  const given = facts(
+    {
+      answers: { asked: 3, answered: 2 },
+      talkgroup: { ...fire, encryption: 'required' },
+      rejected: [rejection],
+      sessions: [
+        {
+          ...session,
+          ...{ reach: 'partial', audio_paused_since: AT, missed: 600 },
+          exceptions: [{ talkgroup_id: FIRE, mode: 'events', window_ms: null }],
+        },
+      ],
+      audioAt: null,
+    },
+    { device: { ...device, active: false }, tokens_valid_from: '2026-11-29T09:58:00.000Z' },
+  );
+  const codes = codesOf(given);
+  t.same(
+    codes,
+    findingCodes.filter((code) => codes.includes(code)),
+  );
+  t.equal(codes.length, 9);
+  t.same(textsOf(given).slice(0, 3), [
+    '1 of 3 nodes did not answer. Sessions there are missing here.',
+    'The device Engine 4 is disabled.',
+    'The last connection, at 2026-11-29 10:06:00 UTC from 192.0.2.9, was closed with 1008 “invalid token”, because its token is older than the revocation at 2026-11-29 09:58:00 UTC.',
+  ]);
+  t.ok(
+    textsOf(given).includes(
+      'Audio is paused since 2026-11-29 10:05:00 UTC, because the radio does not read fast enough. It missed 600 frames.',
+    ),
+  );
+});
+
+t.test('of several sessions each names its own', async (t) => {
+  const mode = [{ talkgroup_id: FIRE, mode: 'none', window_ms: null }] as const;
+  const sessions = [session, { ...session, session: 18, exceptions: mode }];
+  t.same(textsOf(facts({ sessions })), ['The radio with session 18 is unsubscribed from Fire 1.']);
+});
+
+t.test('a rejection counts when it is newer than all sessions', async (t) => {
+  t.same(codesOf(facts({ rejected: [{ ...rejection, at: '2026-11-29T10:00:00.000Z' }] })), ['in_order']);
+  t.same(codesOf(facts({ rejected: [rejection], sessions: [] })), ['rejected']);
+  t.same(codesOf(facts({ sessions: [] })), ['no_session']);
+  const detached = { ...session, detached_since: '2026-11-29T10:07:00.000Z' };
+  t.same(codesOf(facts({ rejected: [rejection], sessions: [detached] })), ['detached']);
+});
+
+t.test('a talkgroup is quiet after a minute, and only the one in question', async (t) => {
+  const after = (ms: number) => facts({ unixMs: Date.parse(AT) + ms });
+  t.same(codesOf(after(59_999)), ['in_order']);
+  t.same(codesOf(after(60_000)), ['quiet']);
+  t.same(codesOf(facts({ talkgroup: null, audioAt: null })), ['in_order']);
+});
+
+t.test('what is missing is told without a cause, and last', async (t) => {
+  t.same(codesOf(facts({}, { device: null })), ['in_order', 'no_device']);
+  t.same(codesOf(facts({ answers: { asked: 0, answered: 0 }, sessions: [] })), [
+    'relay_silent',
+    'no_session',
+  ]);
+  t.same(codesOf(facts({ talkgroup: null }, { talkgroups: [], talkgroups_total: 0 })), ['no_talkgroup']);
+});
+
+t.test('the page has each code in this order', async (t) => {
+  const page = readFileSync(new URL('../../../docs/operations.md', import.meta.url), 'utf8');
+  const [, table = ''] = /\| finding \| cause \|\n\|---\|---\|\n((?:\|.*\n)+)/.exec(page) ?? [];
+  const told = table
+    .split('\n')
+    .flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`(\w+)`/g)].map(([, code]) => code));
+  t.same(told, findingCodes);
+});
