@@ -161,6 +161,14 @@ t.test(
     await row.getByRole('button', { name: 'Card of ann' }).click();
     const card = page.getByRole('complementary', { name: 'Card of ann' });
     await card.getByText('Hears nothing: the user is in no talkgroup.').waitFor();
+    await card.getByRole('button', { name: 'Find out why' }).click();
+    await card.getByText('The node answered.').waitFor();
+    const causes = card.getByRole('list', { name: 'Causes' }).getByRole('listitem');
+    t.match(await causes.allInnerTexts(), [
+      /^No radio of ann is connected, on 1 node\.\s+Check that the app runs/,
+      /^ann is a member of no talkgroup\./,
+      /^ann has no device/,
+    ]);
     await card.getByRole('button', { name: 'Device…' }).click();
     const serial = card.getByLabel('Serial of the device');
     await focused(serial, 'the field has the focus');

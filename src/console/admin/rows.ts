@@ -24,6 +24,19 @@ export interface OneUser {
   readonly tokens_valid_from: string | null;
 }
 
+/** Why a radio of the user may hear nothing. */
+export interface Diagnosis {
+  readonly findings: readonly { readonly text: string; readonly action: string }[];
+  readonly sessions: readonly {
+    readonly session: number;
+    readonly since: string;
+    readonly address: string;
+    readonly client: string | null;
+    readonly round_trip_ms: number | null;
+  }[];
+  readonly relays: { readonly asked: number; readonly answered: number };
+}
+
 export type FloorMode = 'open' | 'single' | 'broadcast';
 
 export type Encryption = 'off' | 'allowed' | 'required';

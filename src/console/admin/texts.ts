@@ -1,6 +1,6 @@
 // The texts of the administration tab.
 import { isolated } from '../app/isolated.js';
-import type { Device, Encryption, FloorMode, MemberKeys, Talkgroup } from './rows.js';
+import type { Device, Diagnosis, Encryption, FloorMode, MemberKeys, Talkgroup } from './rows.js';
 
 const devices = (count: number) => (count === 1 ? '1 device' : `${count} devices`);
 
@@ -86,6 +86,25 @@ export const texts = {
     talkgroups: 'Hears nothing: the user is in no talkgroup.',
     keys: 'Hears nothing: the user may have the keys of no talkgroup.',
   },
+  diagnosis: 'A radio hears nothing',
+  inTalkgroup: 'In the talkgroup',
+  anyTalkgroup: 'any',
+  diagnose: 'Find out why',
+  answered: ({ asked, answered }: Diagnosis['relays']) =>
+    asked === 1 && answered === 1 ? 'The node answered.' : `${answered} of ${asked} nodes answered.`,
+  findings: 'Causes',
+  sessions: 'Sessions',
+  session: (
+    { session, since, address, client, round_trip_ms: ms }: Diagnosis['sessions'][number],
+    clock: (time: Date) => string,
+  ) =>
+    [
+      `Session ${session}`,
+      `since ${dateText(since, clock)}`,
+      address,
+      ...(client === null ? [] : [isolated(client)]),
+      ...(ms === null ? [] : [`ping ${ms} ms`]),
+    ].join(', '),
   setDevice: 'Device…',
   newDevice: 'Serial of the device',
   deviceHint: 'An unknown serial creates a device. An empty field takes the device away.',

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import { timeText } from '../app/time-of-day.js';
 import { ask } from '../dialogs/state.js';
+import { DiagnosisView } from './diagnosis-view.js';
 import { Frame } from './frame.js';
 import { HoldersView } from './holders-view.js';
 import type { Row } from './list.js';
@@ -50,6 +51,7 @@ export function UserCard({ row, users, onClose }: { row: Row<User>; users: Users
       {form.value === 'device' && typeof shown === 'object' && <DeviceForm row={row} users={users} />}
       {form.value === 'password' && <PasswordForm row={row} users={users} />}
       <Said action={users.changesOf(row)} />
+      {typeof shown === 'object' && <DiagnosisView row={row} users={users} shown={shown} />}
       {typeof shown === 'object' && <Talkgroups shown={shown} />}
       <section class="admin-part" aria-labelledby="admin-holders">
         <h3 id="admin-holders">{texts.holders}</h3>

@@ -5,7 +5,7 @@ import { type Attempt, createAttempt } from '../app/attempt.js';
 import { wordsOf } from './failure.js';
 import { createHolders, type Holders } from './holders.js';
 import { createList, type List, type Row } from './list.js';
-import { type OneUser, oneOf, type Page, queryOf, type User } from './rows.js';
+import { type Diagnosis, type OneUser, oneOf, type Page, queryOf, type User } from './rows.js';
 import { createTable, type Table } from './table.js';
 import { texts } from './texts.js';
 
@@ -25,6 +25,8 @@ export interface Users {
   /** An empty serial takes the device away. */
   setDevice(row: Row<User>, serial: string): Promise<boolean>;
   setPassword(row: Row<User>, password: string, areTokensKept: boolean): Promise<boolean>;
+  /** Asks all relays. null: no talkgroup is in question. */
+  diagnose(row: Row<User>, talkgroupId: string | null): Promise<Diagnosis>;
   /** Its key holders, from the time that they are shown until `closeCard`. */
   holdersOf(row: Row<User>): Holders;
   /** Opens its card, and reads what it shows. */
@@ -85,6 +87,10 @@ export function createUsers(rest: Rest): Users {
         if (user !== null) table.list.add(user);
         return texts.createdUser(username);
       }),
+    diagnose: ({ id }, talkgroupId) =>
+      rest.get<Diagnosis>(
+        `/users/${id}/diagnosis${talkgroupId === null ? '' : `?talkgroup_id=${talkgroupId}`}`,
+      ),
     holdersOf(row) {
       const known = holders.get(row) ?? createHolders(rest, row.id);
       holders.set(row, known);
