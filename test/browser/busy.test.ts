@@ -12,7 +12,9 @@ import { IS_PROOF } from '../helpers/within.js';
 /** `make prove` watches longer and judges the times. Other work on the machine makes tasks longer. The goal is an hour. */
 const SECONDS = Number(process.env.BUSY_S ?? (IS_PROOF ? 20 : 0));
 /** Before the heap is compared: code is compiled, and caches fill. */
-const WARM_S = Math.min(60, SECONDS / 2);
+const WARM_S = Math.min(120, SECONDS / 2);
+/** Elements that are gone are freed by one collection or by the next: a single measurement differed by up to 8 %. */
+const COLLECTIONS = 5;
 const TALKGROUPS = 200;
 const EVENTS_PER_S = 500;
 /** The goal. Longer tasks are what browsers call long (W3C Long Tasks API). */
@@ -35,7 +37,12 @@ t.test(title, { timeout: SECONDS * 2000 + 120_000 }, async (t) => {
     .first()
     .waitFor();
   const passes = (s: number) => page.evaluate(`new Promise((passed) => setTimeout(passed, ${s * 1000}))`);
-  const heap = await heapOf(page);
+  const measured = await heapOf(page);
+  const heap = async () => {
+    let least = Number.POSITIVE_INFINITY;
+    for (let count = 0; count < COLLECTIONS; count++) least = Math.min(least, await measured());
+    return least;
+  };
   await passes(WARM_S);
   const heapBefore = await heap();
   const longOnes = await longTasksOf(page);
