@@ -43,6 +43,24 @@ program
   .action(async (file: string) => (await import('./commands/backup.js')).restoreCommand(file));
 
 program
+  .command('import')
+  .argument('<file>', 'CSV file with a row for each radio')
+  .option('--dry-run', 'print what would be done, and write nothing')
+  .option('--create-talkgroups', 'create talkgroups that the file names and the service lacks')
+  .option('--passwords <file>', 'make a password for each new user without one, and write them to a new file')
+  .description('add users, devices and memberships from a CSV file. It removes nothing.')
+  .action(
+    async (file: string, options: { dryRun?: boolean; createTalkgroups?: boolean; passwords?: string }) =>
+      (await import('./commands/import.js')).importCommand(file, options),
+  );
+
+program
+  .command('export')
+  .argument('<file>', 'CSV file that the command creates, or - for standard output')
+  .description('write all users with devices and talkgroups to a CSV file, without passwords')
+  .action(async (file: string) => (await import('./commands/import.js')).exportCommand(file));
+
+program
   .command('doctor')
   .argument('<username>', 'user of the radio')
   .option('--talkgroup <name or id>', 'talkgroup in question. Without it, all talkgroups of the user')

@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { notifyOwnUser } from '../db/notice.js';
+import type { Fragment } from '../db/pages.js';
 import type { Sql } from '../db/pool.js';
 import type { DeviceId, UserId } from '../ids.js';
 import type { Role } from './tokens.js';
@@ -177,6 +178,11 @@ export async function registerWithDevice(
     throw error;
   }
 }
+
+/** Inserts the accounts of a source with the columns username, hash and device_id. Returns id and username. */
+export const accountsOf = (sql: Sql, source: Fragment): Fragment => sql`
+  insert into users (username, password_hash, device_id) select username, hash, device_id from ${source}
+  on conflict (username) do nothing returning id, username`;
 
 /** False when the stored hash is no longer `oldHash`: another change came first. */
 export async function changePassword(

@@ -48,6 +48,10 @@ const serviceModules: Modules = {
     purpose: 'emergencies by REST, and their rows',
     imports: ['src/db', 'src/http'],
   },
+  'src/fleet': {
+    purpose: 'a fleet from a CSV file and to one: the plan of an import, and its rows',
+    imports: ['src/credentials', 'src/db', 'src/http'],
+  },
   'src/gps': {
     purpose: 'positions, stored many at a time',
     imports: ['src/db', 'src/http', 'src/protocol'],

@@ -1,0 +1,205 @@
+// Plans an import: a function of the rows of the file and of what the database has. It writes nothing.
+import { isPassword } from '../credentials/passwords.js';
+import { isNewUsername, normalizeUsername } from '../credentials/usernames.js';
+import { SITE_UNKNOWN } from '../db/device-link.js';
+import { TEXT_CHARACTERS_MAX } from '../http/schemas.js';
+import { type DeviceId, readId, type TalkgroupId, type UserId } from '../ids.js';
+import { CLEAR_TEXT_RULE, isClear } from '../text.js';
+import { type Column, type Line, type LineError, SEPARATOR } from './csv.js';
+
+const TALKGROUPS_MAX = 64;
+
+/** What the database has of the rows. */
+export interface Known {
+  readonly users: ReadonlyMap<string, KnownUser>;
+  /** By serial, in NFC. */
+  readonly devices: ReadonlyMap<string, KnownDevice>;
+  readonly talkgroups: readonly { readonly id: TalkgroupId; readonly name: string }[];
+}
+
+export interface KnownUser {
+  readonly id: UserId;
+  /** null: no device is linked. */
+  readonly serial: string | null;
+  readonly talkgroups: readonly TalkgroupId[];
+}
+
+export interface KnownDevice {
+  readonly id: DeviceId;
+  readonly name: string;
+  readonly site: string;
+  readonly active: boolean;
+}
+
+export interface PlanOptions {
+  readonly known: Known;
+  readonly mayCreateTalkgroups: boolean;
+  readonly makesPasswords: boolean;
+  readonly passwordLengthMin: number;
+}
+
+/** A talkgroup by its id, or by its name when the import is to create it. */
+export type Group = { readonly id: TalkgroupId } | { readonly name: string };
+
+/** What one row adds. */
+export interface Step {
+  readonly line: number;
+  readonly username: string;
+  /** null: a new user. */
+  readonly user: UserId | null;
+  /** Of a new user. null: one is to be made. */
+  readonly password: string | null;
+  /** To link, and to create when there is none. null: the link stays as it is. */
+  readonly device: NewDevice | null;
+  readonly talkgroups: readonly Group[];
+}
+
+export interface NewDevice {
+  readonly serial: string;
+  readonly name: string;
+  readonly site: string;
+}
+
+export interface Plan {
+  /** Rows that add something. */
+  readonly steps: readonly Step[];
+  readonly unchanged: number;
+  /** Devices that are there and get another name or site. */
+  readonly devices: readonly { readonly id: DeviceId; readonly name: string; readonly site: string }[];
+  /** Names of new talkgroups. */
+  readonly talkgroups: readonly string[];
+  /** With one of them nothing is written. */
+  readonly errors: readonly LineError[];
+}
+
+/** Text and place of a device, as a row names them. */
+interface Named {
+  readonly line: number;
+  readonly name: string | undefined;
+  readonly site: string | undefined;
+}
+
+export function planOf(lines: readonly Line[], options: PlanOptions): Plan {
+  const { known } = options;
+  const errors: LineError[] = [];
+  const steps: (Omit<Step, 'device'> & { readonly device: string | null })[] = [];
+  const lineOf = new Map<string, number>();
+  const named = new Map<string, Named>();
+  const created = new Set<string>();
+  const idsOf = new Map<string, TalkgroupId[]>();
+  const byId = new Set(known.talkgroups.map(({ id }) => id));
+  for (const { id, name } of known.talkgroups) idsOf.set(name, [...(idsOf.get(name) ?? []), id]);
+  let unchanged = 0;
+
+  function planLine({ line, cells }: Line): void {
+    const before = errors.length;
+    const fault = (column: Column, text: string) => void errors.push({ line, column, text });
+    const username = normalizeUsername(cells.username ?? '');
+    if (!isNewUsername(username))
+      return fault('username', `must have 1 to 64 characters and ${CLEAR_TEXT_RULE}`);
+    const first = lineOf.get(username);
+    if (first !== undefined) return fault('username', `${username} is in line ${first} as well`);
+    lineOf.set(username, line);
+    const text = (column: 'serial' | 'device_name' | 'site') => {
+      const value = cells[column]?.normalize('NFC');
+      if (value !== undefined && ([...value].length > TEXT_CHARACTERS_MAX || !isClear(value)))
+        fault(column, `must have 1 to ${TEXT_CHARACTERS_MAX} characters and ${CLEAR_TEXT_RULE}`);
+      return value;
+    };
+    const user = known.users.get(username) ?? null;
+    const serial = text('serial');
+    const [name, site] = [text('device_name'), text('site')];
+    if (serial === undefined && (name ?? site) !== undefined)
+      fault(name === undefined ? 'site' : 'device_name', 'needs a serial');
+    if (serial !== undefined) nameDevice(serial, { line, name, site }, fault);
+    if (user !== null && user.serial !== null && serial !== undefined && serial !== user.serial)
+      fault('serial', `${username} has the device ${user.serial}: use 'user set-device'`);
+    if (serial !== undefined && user?.serial !== serial && known.devices.get(serial)?.active === false)
+      fault('serial', `the device ${serial} is disabled`);
+    const password = user === null ? passwordOf(cells.password, fault) : null;
+    const groups = groupsOf(cells.talkgroups, fault).filter(
+      (group) => !('id' in group && user?.talkgroups.includes(group.id)),
+    );
+    if (errors.length > before) return;
+    const links = serial !== undefined && (user === null || user.serial === null);
+    if (user !== null && !links && groups.length === 0) {
+      unchanged++;
+      return;
+    }
+    const device = links ? serial : null;
+    steps.push({ line, username, user: user?.id ?? null, password, device, talkgroups: groups });
+  }
+
+  type Fault = (column: Column, text: string) => void;
+
+  /** All rows of a device must agree, because it is there once. */
+  function nameDevice(serial: string, { line, name, site }: Named, fault: Fault): void {
+    const other = named.get(serial);
+    for (const [column, one, before] of [
+      ['device_name', name, other?.name],
+      ['site', site, other?.site],
+    ] as const)
+      if (one !== undefined && before !== undefined && one !== before)
+        fault(column, `${serial} has another ${column === 'site' ? 'site' : 'name'} in line ${other?.line}`);
+    named.set(serial, { line: other?.line ?? line, name: other?.name ?? name, site: other?.site ?? site });
+  }
+
+  function passwordOf(password: string | undefined, fault: Fault): string | null {
+    if (password === undefined) {
+      if (!options.makesPasswords) fault('password', 'a new user needs one: add it, or use --passwords');
+      return null;
+    }
+    if (!isPassword(password)) fault('password', 'must have 1 to 72 bytes of UTF-8 without NUL');
+    else if ([...password].length < options.passwordLengthMin)
+      fault('password', `must have at least ${options.passwordLengthMin} characters`);
+    return password;
+  }
+
+  function groupsOf(cell: string | undefined, fault: Fault): Group[] {
+    const called = new Set(
+      (cell ?? '')
+        .split(SEPARATOR)
+        .map((one) => one.trim().normalize('NFC'))
+        .filter((one) => one !== ''),
+    );
+    if (called.size > TALKGROUPS_MAX) {
+      fault('talkgroups', `names ${called.size} talkgroups, at most ${TALKGROUPS_MAX}`);
+      return [];
+    }
+    return [...called].flatMap((one) => groupCalled(one, fault) ?? []);
+  }
+
+  function groupCalled(called: string, fault: Fault): Group | null {
+    const id = readId<TalkgroupId>(called);
+    if (id !== null && byId.has(id)) return { id };
+    const [one, second] = idsOf.get(called) ?? [];
+    if (one !== undefined && second === undefined) return { id: one };
+    if (second !== undefined) fault('talkgroups', `several talkgroups are named ${called}: use the id`);
+    else if (!options.mayCreateTalkgroups || id !== null) fault('talkgroups', `no such talkgroup: ${called}`);
+    else if ([...called].length > TEXT_CHARACTERS_MAX || !isClear(called))
+      fault('talkgroups', `a name must have 1 to ${TEXT_CHARACTERS_MAX} characters and ${CLEAR_TEXT_RULE}`);
+    else {
+      created.add(called);
+      return { name: called };
+    }
+    return null;
+  }
+
+  /** Another row than the one that links it may name it. */
+  const deviceOf = (serial: string): NewDevice => {
+    const { name = serial, site = SITE_UNKNOWN } = named.get(serial) ?? {};
+    return { serial, name, site };
+  };
+
+  for (const line of lines) planLine(line);
+  const devices = [...named].flatMap(([serial, { name, site }]) => {
+    const device = known.devices.get(serial);
+    if (device === undefined) return [];
+    const wanted = { id: device.id, name: name ?? device.name, site: site ?? device.site };
+    return wanted.name === device.name && wanted.site === device.site ? [] : [wanted];
+  });
+  return {
+    steps: steps.map((step) => ({ ...step, device: step.device === null ? null : deviceOf(step.device) })),
+    ...{ unchanged, devices, talkgroups: [...created], errors },
+  };
+}

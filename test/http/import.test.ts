@@ -1,0 +1,104 @@
+// A fleet from a spreadsheet: the commands import and export, beside a service that runs.
+import { readFile, stat, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import t from 'tap';
+import { openFolder } from '../helpers/database/open-folder.js';
+import { runCommand, service } from '../helpers/service/service.js';
+
+t.setTimeout(300_000);
+
+const s = await service(t, { REGISTRATION: 'closed' });
+const folder = await openFolder(t);
+const run = (...args: string[]) =>
+  runCommand(args, { DATABASE_URL: s.url, JWT_SECRET: 'a test secret of more than thirty-two bytes' });
+async function written(name: string, text: string): Promise<string> {
+  const path = join(folder, name);
+  await writeFile(path, text);
+  return path;
+}
+
+t.test(
+  'fifty users with devices and five talkgroups come from one file, and again nothing changes',
+  async (t) => {
+    const rows = Array.from(
+      { length: 50 },
+      (_, n) => `driver ${n},SN-${n},Engine ${n},Depot,Fire ${n % 5}${n === 7 ? '|Fire 0' : ''},`,
+    );
+    const file = await written(
+      'fleet.csv',
+      ['username;serial;device_name;site;talkgroups;password'.replaceAll(';', ','), ...rows].join('\r\n'),
+    );
+    const passwords = join(folder, 'passwords.csv');
+    t.match(await run('import', file), {
+      code: 1,
+      output: /\n105 errors|\n10\d errors: nothing was written/,
+    });
+    t.equal((await s.sql`select from users where username like 'driver %'`).length, 0);
+
+    const options = ['--create-talkgroups', '--passwords', passwords];
+    const dry = await run('import', file, ...options, '--dry-run');
+    t.match(dry.output, /^line 2: driver 0, new, device SN-0, 1 talkgroup\n/);
+    t.match(
+      dry.output,
+      /\nand 30 further rows\nnew talkgroups: Fire 0, .*\n50 users would be added, 0 changed, 0 unchanged\n$/,
+    );
+    t.equal((await s.sql`select from users where username like 'driver %'`).length, 0, 'nothing was written');
+
+    t.match(await run('import', file, ...options), {
+      code: 0,
+      output: '50 users added, 0 changed, 0 unchanged\n',
+    });
+    t.equal((await stat(passwords)).mode & 0o777, 0o600);
+    const [, line = ''] = (await readFile(passwords, 'utf8')).split('\r\n');
+    const [username = '', password = ''] = line.split(',');
+    const login = await s.call('POST', '/auth/login', null, { username, password });
+    t.equal(login.status, 200);
+    const token = login.body.jwt as string;
+    t.match((await s.call('GET', '/me', token)).body.device, {
+      serial: 'SN-0',
+      name: 'Engine 0',
+      site: 'Depot',
+    });
+    t.match((await s.call('GET', '/talkgroups', token)).body, {
+      talkgroups: [{ talkgroup: { name: 'Fire 0' } }],
+    });
+    t.match(
+      await run('import', file, ...options),
+      { code: 1, output: /EEXIST/ },
+      'the file of passwords is not replaced',
+    );
+
+    const before = await s.sql`select id, xmin from users order by id`;
+    t.match(await run('import', file), { code: 0, output: '0 users added, 0 changed, 50 unchanged\n' });
+    const exported = join(folder, 'export.csv');
+    t.match(await run('export', exported), { code: 0, output: /: \d+ users\n$/ });
+    t.match(await run('import', exported), {
+      code: 0,
+      output: /^0 users added, 0 changed, \d+ unchanged\n$/,
+    });
+    t.same(await s.sql`select id, xmin from users order by id`, before, 'no row was touched');
+    t.notMatch(await readFile(exported, 'utf8'), /\$2|password/);
+  },
+);
+
+t.test('a user who is there gains a device and a talkgroup, and its radio follows at once', async (t) => {
+  const ann = await s.person('gains');
+  const { id } = await s.talkgroup('Gained');
+  const radio = await ann.radio();
+  const file = await written('gains.csv', `username,serial,talkgroups\ngains,SN-gains,${id}\n`);
+  t.match(await run('import', file), { code: 0, output: '0 users added, 1 changed, 0 unchanged\n' });
+  t.match(await radio.hears('TALKGROUP_JOINED'), { talkgroup_id: id });
+  t.match((await ann.get('/me')).device, { serial: 'SN-gains' }, 'its token is valid');
+
+  const other = await written('other.csv', 'username,serial,site\ngains,SN-other,Port\n');
+  t.match(await run('import', other), {
+    code: 1,
+    output: /line 2, serial: gains has the device SN-gains: use 'user set-device'/,
+  });
+  const renamed = await written(
+    'renamed.csv',
+    'username,serial,device_name,site\ngains,SN-gains,Engine G,Port\n',
+  );
+  t.match(await run('import', renamed), { code: 0 });
+  t.match((await ann.get('/me')).device, { name: 'Engine G', site: 'Port' });
+});
