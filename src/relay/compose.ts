@@ -181,7 +181,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     },
     storeFix: (fix) => fixes.storeFix(write(), fix),
     storeReport: (ask, report) =>
-      storeReport(database, write(), {
+      storeReport(database, {
         ...{ ask, report, node },
         ...{ thread: place?.name ?? 'relay', threads: place?.threads ?? 1 },
       }),

@@ -1,9 +1,10 @@
 // Three nodes and three nats-servers, one after the other killed or frozen while somebody talks on each node.
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import { eventually } from '../helpers/eventually.js';
+import { comesTrue, eventually } from '../helpers/eventually.js';
 import { PLACES, type Place } from '../helpers/network/nats-cluster.js';
 import { unless } from '../helpers/programs.js';
+import type { Json } from '../helpers/service/service.js';
 import { figure, gapOf, threeNodes } from '../helpers/service/three-nodes.js';
 import { within } from '../helpers/within.js';
 
@@ -143,6 +144,12 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
       const aloneMs = (station(at).ear.reaches.at(-1)?.atMs ?? Number.NaN) - awayAtMs;
       figure(`NATS away: alone at node ${at} after ${Math.round(aloneMs)} ms`);
       t.equal(await metric(at, 'talkgroup_bus_up'), 0);
+      const [listener] = await node(at).sql`select id from users where username = ${`listener-${at}`}`;
+      await comesTrue('the diagnosis names the cause', async () => {
+        const path = `/users/${listener?.id}/diagnosis?talkgroup_id=${three.group.id}`;
+        const { body } = await node(at).admin.call('GET', path);
+        return (body.findings as Json[] | undefined)?.[0]?.code === 'reach';
+      });
       const { ear, talker } = station(at);
       const before = performance.now();
       await eventually(() => {

@@ -145,7 +145,10 @@ t.test('audio is paused, because the radio does not read', async (t) => {
   await radio.hearsFrame();
   radio.socket.pause();
   const { findings, sessions } = await firstIs('lagging', ann, fire);
-  t.match(findings[0]?.text, /^Audio is paused since .* UTC, because the radio does not read fast enough\./);
+  t.match(
+    findings[0]?.text,
+    /^Audio has been paused since .* UTC, because the radio does not read fast enough\./,
+  );
   t.type(sessions[0]?.audio_paused_since, 'string');
   radio.socket.resume();
   await firstIs('in_order', ann, fire);
@@ -155,7 +158,7 @@ t.test('no radio is connected, or it has lost its connection', async (t) => {
   const { ann, fire, radio } = await scene(t, 'gone');
   radio.socket.terminate();
   const { findings, sessions } = await firstIs('detached', ann, fire);
-  t.match(findings[0]?.text, /^The radio lost its connection at .* UTC and has not returned\.$/);
+  t.match(findings[0]?.text, /^The radio has had no connection since .* UTC, and has not returned\.$/);
   t.type(sessions[0]?.detached_since, 'string');
   const never = await s.person('gone-never');
   const told = await firstIs('no_session', never);
@@ -170,7 +173,7 @@ t.test('the talkgroup requires encryption, and the user has no keys', async (t) 
   await firstIs('no_permission', ann, fire);
   await s.sql`update memberships set may_have_keys = true where user_id = ${ann.id}`;
   const { findings } = await firstIs('no_holder', ann, fire);
-  t.match(findings[0]?.text, 'and keys-ann has no accepted key holder. None waits.');
+  t.match(findings[0]?.text, 'and keys-ann has no key holder.');
 });
 
 t.test('the command doctor says the same in sentences', async (t) => {
@@ -185,7 +188,7 @@ t.test('the command doctor says the same in sentences', async (t) => {
   t.equal(code, 0, output);
   t.match(
     output,
-    /^The radio has doctor fire in mode events and gets no audio there\.\n {2}The app must subscribe to /,
+    /^The radio has doctor fire in mode events and gets no audio there\.\n {2}The app must subscribe in /,
   );
   t.match(output, /\n\d of \d nodes answered\n\nSESSION +NODE .*\n/);
   t.match(output, new RegExp(`\\n${radio.session} `));
@@ -196,11 +199,15 @@ t.test('the command doctor says the same in sentences', async (t) => {
 
 t.test('two questions at once are answered, and a third gets 429', async (t) => {
   const ann = await s.person('thrice');
-  const answers = await Promise.all(
-    Array.from({ length: 3 }, () => s.admin.call('GET', `/users/${ann.id}/diagnosis`)),
-  );
-  t.same(answers.map(({ status }) => status).sort(), [200, 200, 429]);
-  t.same(await s.sql`select from session_reports`, [], 'no row stays');
+  await eventually(async () => {
+    const answers = await Promise.all(
+      Array.from({ length: 3 }, () => s.admin.call('GET', `/users/${ann.id}/diagnosis`)),
+    );
+    const statuses = answers.map(({ status }) => status).sort();
+    // On a busy machine the third one may come when another one is answered.
+    if (statuses.join() !== '200,200,429') throw new Error(`${statuses}`);
+  });
+  await comesTrue('no row stays', async () => (await s.sql`select from session_reports`).length === 0);
   for (const [path, error] of [
     [`/users/${randomUUID()}/diagnosis`, 'user not found'],
     ['/users/none/diagnosis', 'user not found'],
@@ -226,7 +233,11 @@ t.test(
     const radio = await connect(t, `${two.ws}/ws?token=${ann.token}&client=acme%2F3.2`);
     const told = await ask();
     t.match(told.sessions, [{ session: radio.session, client: 'acme/3.2' }]);
-    t.equal(told.findings[0]?.code, 'no_talkgroup');
+    t.match(
+      told.findings,
+      [{ code: 'no_talkgroup' }, { code: 'reach' }],
+      'nodes without NATS reach no other one',
+    );
     three.signal('SIGSTOP');
     t.teardown(() => three.signal('SIGCONT'));
     const silent = await ask();

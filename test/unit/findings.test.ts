@@ -2,7 +2,8 @@
 import { readFileSync } from 'node:fs';
 import t from 'tap';
 import type { TalkgroupId } from '../../src/ids.js';
-import { type Facts, findingCodes, findingsOf } from '../../src/users/diagnosis/findings.js';
+import type { Facts } from '../../src/users/diagnosis/facts.js';
+import { findingCodes, findingsOf } from '../../src/users/diagnosis/findings.js';
 
 const AT = '2026-11-29T10:05:00.250Z';
 const FIRE = '11111111-1111-4111-8111-111111111111' as TalkgroupId;
@@ -10,7 +11,7 @@ const FIRE = '11111111-1111-4111-8111-111111111111' as TalkgroupId;
 const session = {
   ...{ node: 'a 1', thread: 'relay', session: 17, since: AT, resumed: false, detached_since: null },
   ...{ address: '192.0.2.7', client: null, round_trip_ms: 40, heard_at: AT, audio_paused_since: null },
-  ...{ missed: 0, exceptions: [], last_refusal: null, reach: null },
+  ...{ missed: 0, exceptions: [], last_refusal: null, reach: null, relays: 1 },
 } as const;
 const rejection = {
   ...{ node: 'a 1', at: '2026-11-29T10:06:00.000Z', code: 1008, reason: 'invalid token' },
@@ -31,8 +32,15 @@ const facts = (over: Partial<Facts> = {}, shown: Partial<Facts['shown']> = {}): 
     emergencies: [],
     ...shown,
   },
-  ...{ talkgroup: fire, answers: { asked: 1, answered: 1 }, sessions: [session], rejected: [] },
-  ...{ audioAt: AT, unixMs: Date.parse(AT) + 2000, ...over },
+  ...{
+    talkgroup: fire,
+    asked: 1,
+    answered: 1,
+    relays: { answered: 1, known: 1 },
+    sessions: [session],
+    rejected: [],
+  },
+  ...{ admittedAt: AT, audioAt: AT, unixMs: Date.parse(AT) + 2000, ...over },
 });
 const codesOf = (given: Facts) => findingsOf(given).map(({ code }) => code);
 const textsOf = (given: Facts) => findingsOf(given).map(({ text }) => text);
@@ -50,7 +58,7 @@ t.test('a radio that hears is in order', async (t) => {
 t.test('all causes at once are told in their order', async (t) => {
   const given = facts(
     {
-      answers: { asked: 3, answered: 2 },
+      ...{ asked: 3, answered: 2 },
       talkgroup: { ...fire, encryption: 'required' },
       rejected: [rejection],
       sessions: [
@@ -73,11 +81,11 @@ t.test('all causes at once are told in their order', async (t) => {
   t.same(textsOf(given).slice(0, 3), [
     '1 of 3 nodes did not answer. Sessions there are missing here.',
     'The device Engine 4 is disabled.',
-    'The last connection, at 2026-11-29 10:06:00 UTC from 192.0.2.9, was closed with 1008 “invalid token”, because its token is older than the revocation at 2026-11-29 09:58:00 UTC.',
+    'A connection at 2026-11-29 10:06:00 UTC from 192.0.2.9 was closed with 1008 “invalid token”, because its token is older than the revocation at 2026-11-29 09:58:00 UTC.',
   ]);
   t.ok(
     textsOf(given).includes(
-      'Audio is paused since 2026-11-29 10:05:00 UTC, because the radio does not read fast enough. It missed 600 frames.',
+      'Audio has been paused since 2026-11-29 10:05:00 UTC, because the radio does not read fast enough. It missed 600 frames.',
     ),
   );
 });
@@ -88,12 +96,72 @@ t.test('of several sessions each names its own', async (t) => {
   t.same(textsOf(facts({ sessions })), ['The radio with session 18 is unsubscribed from Fire 1.']);
 });
 
-t.test('a rejection counts when it is newer than all sessions', async (t) => {
+t.test('a rejection counts when it is newer than all that was opened', async (t) => {
+  const gone = { sessions: [], admittedAt: null };
   t.same(codesOf(facts({ rejected: [{ ...rejection, at: '2026-11-29T10:00:00.000Z' }] })), ['in_order']);
-  t.same(codesOf(facts({ rejected: [rejection], sessions: [] })), ['rejected']);
+  t.same(codesOf(facts({ ...gone, rejected: [rejection] })), ['rejected']);
   t.same(codesOf(facts({ sessions: [] })), ['no_session']);
   const detached = { ...session, detached_since: '2026-11-29T10:07:00.000Z' };
   t.same(codesOf(facts({ rejected: [rejection], sessions: [detached] })), ['detached']);
+  const admittedAt = '2026-11-29T10:08:00.000Z';
+  t.same(
+    codesOf(facts({ rejected: [rejection], sessions: [], admittedAt })),
+    ['no_session'],
+    'it came in later',
+  );
+  const full = { ...rejection, at: '2026-11-29T10:07:00.000Z', code: 1013, reason: 'overloaded' };
+  t.match(
+    textsOf(facts({ ...gone, rejected: [full, rejection] }))[0],
+    /invalid token/,
+    'which does not pass',
+  );
+  const hours = { ...gone, rejected: [full], unixMs: Date.parse(AT) + 7_200_000 };
+  t.same(codesOf(facts({ ...hours, talkgroup: null })), ['no_session'], 'that passed long ago');
+});
+
+t.test('the revocation is named for an invalid token alone', async (t) => {
+  const disabled = { ...rejection, reason: 'device disabled' };
+  const of = (one: typeof rejection | typeof disabled) =>
+    textsOf(
+      facts(
+        { sessions: [], admittedAt: null, rejected: [one] },
+        { tokens_valid_from: '2026-11-29T09:58:00.000Z' },
+      ),
+    )[0];
+  t.match(of(rejection), /because its token is older/);
+  t.match(of(disabled), /“device disabled”\.$/);
+});
+
+t.test('a session without a connection is told beside none that has one', async (t) => {
+  const mode = [{ talkgroup_id: FIRE, mode: 'events', window_ms: null }] as const;
+  const old = { ...session, session: 16, detached_since: '2026-11-29T10:01:00.000Z', exceptions: mode };
+  t.same(textsOf(facts({ sessions: [old, session] })), [
+    'The relay sends Fire 1 to the radio, which was heard 2 s ago and answered a ping after 40 ms.',
+  ]);
+});
+
+t.test(
+  'a node that reaches fewer relays than answered is cut off, and one without the database is missing',
+  async (t) => {
+    t.match(findingsOf(facts({ relays: { answered: 3, known: 3 } })), [
+      { code: 'reach', text: 'The node a 1 of the radio does not reach all others.' },
+    ]);
+    const sessions = [{ ...session, relays: 3 }];
+    t.match(findingsOf(facts({ sessions, relays: { answered: 2, known: 3 } })), [
+      { code: 'relay_silent', text: /^The nodes know of 3 relay threads, and 2 answered\./ },
+    ]);
+  },
+);
+
+t.test('of many talkgroups one is named', async (t) => {
+  const talkgroups = ['A', 'B', 'C'].map((name) => ({
+    ...{ id: name, name, site: 's', floor_mode: 'open', encryption: 'required', may_have_keys: false },
+  })) as unknown as Facts['shown']['talkgroups'];
+  const shown = { talkgroups, talkgroups_total: 3, key_holders: { accepted: 1, waiting: 1 } };
+  t.same(textsOf(facts({ talkgroup: null }, shown)), [
+    'Encryption is required in A and 2 other talkgroups, and ann may not have the keys.',
+    'Encryption is required in A and 2 other talkgroups, and 1 of the key holders of ann wait to be accepted.',
+  ]);
 });
 
 t.test('a talkgroup is quiet after a minute, and only the one in question', async (t) => {
@@ -101,14 +169,12 @@ t.test('a talkgroup is quiet after a minute, and only the one in question', asyn
   t.same(codesOf(after(59_999)), ['in_order']);
   t.same(codesOf(after(60_000)), ['quiet']);
   t.same(codesOf(facts({ talkgroup: null, audioAt: null })), ['in_order']);
+  t.same(textsOf(facts({ audioAt: null })), ['No relay remembers audio in Fire 1.']);
 });
 
 t.test('what is missing is told without a cause, and last', async (t) => {
   t.same(codesOf(facts({}, { device: null })), ['in_order', 'no_device']);
-  t.same(codesOf(facts({ answers: { asked: 0, answered: 0 }, sessions: [] })), [
-    'relay_silent',
-    'no_session',
-  ]);
+  t.same(codesOf(facts({ asked: 0, answered: 0, talkgroup: null, sessions: [] })), ['relay_silent']);
   t.same(codesOf(facts({ talkgroup: null }, { talkgroups: [], talkgroups_total: 0 })), ['no_talkgroup']);
 });
 

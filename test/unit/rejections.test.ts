@@ -36,23 +36,27 @@ t.test(
   },
 );
 
-t.test('of a user the last ten are kept, the newest first, and of all users a thousand', async (t) => {
+t.test('of a user the last ten are kept, the newest first, and of a thousand users', async (t) => {
   let nowMs = 0;
-  const { add, of } = createRejections({ nowMs: () => nowMs, log: { info() {} } });
+  const { add, admitted, of } = createRejections({ nowMs: () => nowMs, log: { info() {} } });
   const from = { address: '192.0.2.7', client: 'acme/1' };
   const idOf = (n: number) => `u${n}` as UserId;
+  const issuedOf = (n: number) => of(idOf(n)).rejected.map(({ issuedAt }) => issuedAt);
   for (; nowMs < 12; nowMs++) add({ user: idOf(1), issuedAt: nowMs, ...from }, closes.invalid_token);
-  for (let n = 0; n < 2000; n++) add(from, closes.invalid_token);
-  const all = of(idOf(1));
-  t.strictSame(
-    all.map(({ issuedAt }) => issuedAt),
-    [11, 10, 9, 8, 7, 6, 5, 4, 3, 2],
-    'strangers push none out',
-  );
-  t.match(all[0], { ...from, close: closes.invalid_token, atMs: 11 });
-  for (let n = 0; n < 999; n++) add({ user: idOf(2), issuedAt: n, ...from }, closes.overloaded);
-  t.strictSame(
-    of(idOf(1)).map(({ issuedAt }) => issuedAt),
-    [11],
-  );
+  for (let n = 0; n < 2000; n++) {
+    add(from, closes.invalid_token);
+    add({ user: idOf(2), issuedAt: n, ...from }, closes.overloaded);
+  }
+  add({ user: idOf(1), issuedAt: 99, ...from }, closes.rate_limited);
+  t.strictSame(issuedOf(1), [11, 10, 9, 8, 7, 6, 5, 4, 3, 2], 'others push none out, and the cause stays');
+  t.match(of(idOf(1)).rejected[0], { ...from, close: closes.invalid_token, atMs: 11 });
+  for (let n = 3; n < 1001; n++) add({ user: idOf(n), issuedAt: n, ...from }, closes.overloaded);
+  t.equal(issuedOf(1).length, 10);
+  add({ user: idOf(1001), issuedAt: 1, ...from }, closes.overloaded);
+  t.strictSame(issuedOf(1), [], 'of one more user the oldest one goes');
+  t.equal(of(idOf(1)).admittedAtMs, null);
+  admitted(idOf(1));
+  t.equal(of(idOf(1)).admittedAtMs, nowMs);
+  for (let n = 0; n < 10_000; n++) admitted(idOf(n + 2));
+  t.equal(of(idOf(1)).admittedAtMs, null, 'so many came since');
 });

@@ -55,8 +55,8 @@ function Found({ diagnosis: { findings, sessions } }: { diagnosis: Diagnosis }) 
   return (
     <>
       <ol class="admin-rows" aria-label={texts.findings}>
-        {findings.map(({ text, action }) => (
-          <li key={text}>
+        {findings.map(({ text, action }, at) => (
+          <li key={at}>
             <p class="admin-cause">{text}</p>
             <p class="quiet">{action}</p>
           </li>

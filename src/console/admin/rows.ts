@@ -30,7 +30,9 @@ export interface Diagnosis {
   readonly sessions: readonly {
     readonly session: number;
     readonly since: string;
-    readonly address: string;
+    /** null: it has one. */
+    readonly detached_since: string | null;
+    readonly address: string | null;
     readonly client: string | null;
     readonly round_trip_ms: number | null;
   }[];

@@ -95,13 +95,15 @@ export const texts = {
   findings: 'Causes',
   sessions: 'Sessions',
   session: (
-    { session, since, address, client, round_trip_ms: ms }: Diagnosis['sessions'][number],
+    { session, since, detached_since, address, client, round_trip_ms: ms }: Diagnosis['sessions'][number],
     clock: (time: Date) => string,
   ) =>
     [
       `Session ${session}`,
-      `since ${dateText(since, clock)}`,
-      address,
+      detached_since === null
+        ? `since ${dateText(since, clock)}`
+        : `without a connection since ${dateText(detached_since, clock)}`,
+      ...(address === null ? [] : [address]),
       ...(client === null ? [] : [isolated(client)]),
       ...(ms === null ? [] : [`ping ${ms} ms`]),
     ].join(', '),

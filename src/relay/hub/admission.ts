@@ -60,8 +60,7 @@ export interface AdmissionOptions {
   readonly sessions: Sessions;
   readonly parking: Parking<Session>;
   readonly socketsPerUser: number;
-  /** A handshake was answered with a close. */
-  readonly rejected: Rejections['add'];
+  readonly rejections: Rejections;
   readonly nowMs: () => number;
   readonly counts: Counts;
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
@@ -86,7 +85,7 @@ export function createAdmission(options: AdmissionOptions) {
     sessions,
     parking,
     socketsPerUser,
-    rejected,
+    rejections,
     nowMs,
     counts,
     log,
@@ -142,7 +141,7 @@ export function createAdmission(options: AdmissionOptions) {
         const close = 'close' in admission ? admission.close : null;
         answered(close);
         if (close !== null)
-          rejected(
+          rejections.add(
             {
               ...(claims !== null && { user: claims.sub, issuedAt: claims.iat }),
               ...(username !== null && { username }),
@@ -176,6 +175,7 @@ export function createAdmission(options: AdmissionOptions) {
       user.sessions.add(session);
       sessions.add(session);
       session.issuedAt = issuedAt;
+      rejections.admitted(user.id);
       session.arrival = { ...from, atMs: nowMs(), isResumed };
       // Before another one is parked: beyond the limit the one parked longest is evicted, and that may be this one.
       parking.unpark(session);

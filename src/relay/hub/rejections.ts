@@ -1,7 +1,7 @@
 // Logs handshakes that are answered with a close, and keeps the last ones of users, so that an operator finds why a radio does
 // not come in.
 import type { UserId } from '../../ids.js';
-import type { Close } from '../../protocol/closes.js';
+import { type Close, closes } from '../../protocol/closes.js';
 
 /** Where a handshake comes from, for the log. */
 export interface From {
@@ -21,7 +21,6 @@ export interface Rejected extends From {
 
 /** A handshake of a user, as it is kept. */
 export interface KeptRejection extends From {
-  readonly user: UserId;
   readonly issuedAt: number;
   readonly close: Close;
   readonly atMs: number;
@@ -31,10 +30,12 @@ export interface KeptRejection extends From {
 const LINES_PER_SECOND = 10;
 /** The same without a user: strangers leave room for the others, and fill no disk. */
 const STRANGERS_PER_SECOND = 1;
-/** Kept of all users, 200 bytes each. The oldest goes for one more. Strangers have none, and so push none out. */
-const KEPT_MAX = 1000;
-/** Of one user in an answer. */
-const SHOWN_MAX = 10;
+/** Users whose rejections are kept, 2 KB each at most. Strangers have none, and so push none out. */
+const USERS_MAX = 1000;
+/** Kept of one user, the newest. A radio that tries again and again pushes out its own ones alone. */
+const KEPT_MAX = 10;
+/** Users of whom the last admission is known, 100 bytes each. */
+const ADMITTED_MAX = 10_000;
 
 interface RejectionsOptions {
   readonly nowMs: () => number;
@@ -45,7 +46,10 @@ export type Rejections = ReturnType<typeof createRejections>;
 
 export function createRejections(options: RejectionsOptions) {
   const [users, strangers] = [linesOf(LINES_PER_SECOND, options), linesOf(STRANGERS_PER_SECOND, options)];
-  const kept = new Set<KeptRejection>();
+  /** By user, in the order of their last rejections. Of each the oldest first. */
+  const kept = new Map<UserId, KeptRejection[]>();
+  /** In the order of the times. */
+  const admittedAtMs = new Map<UserId, number>();
 
   return {
     /** Logs it. The first line after those that were left out has their number as `more`. */
@@ -53,18 +57,40 @@ export function createRejections(options: RejectionsOptions) {
       const { user, address, client } = who;
       if (user === undefined || issuedAt === undefined) return strangers(who, close);
       users(who, close);
-      const [oldest] = kept;
-      if (kept.size === KEPT_MAX && oldest !== undefined) kept.delete(oldest);
-      kept.add({ user, issuedAt, address, client, close, atMs: options.nowMs() });
+      const own = kept.get(user) ?? [];
+      // What came before says why; that it tries too often is what follows.
+      if (close === closes.rate_limited && own.length > 0) return;
+      if (own.length === KEPT_MAX) own.shift();
+      own.push({ issuedAt, address, client, close, atMs: options.nowMs() });
+      place(kept, user, own, USERS_MAX);
     },
 
-    /** The last ones of the user, the newest first. */
-    of: (user: UserId): readonly KeptRejection[] =>
-      [...kept]
-        .filter((one) => one.user === user)
-        .slice(-SHOWN_MAX)
-        .reverse(),
+    /** A session of the user was opened. */
+    admitted: (user: UserId) => place(admittedAtMs, user, options.nowMs(), ADMITTED_MAX),
+
+    /** The last ones of the user, the newest first, and when a session was last opened. */
+    of: (user: UserId): UserRejections => ({
+      rejected: (kept.get(user) ?? []).toReversed(),
+      admittedAtMs: admittedAtMs.get(user) ?? null,
+    }),
   };
+}
+
+export interface UserRejections {
+  readonly rejected: readonly KeptRejection[];
+  /** null: never, or so many others came since. */
+  readonly admittedAtMs: number | null;
+}
+
+/** As the newest one. The oldest goes for one more than `max`. */
+function place<Key, Value>(map: Map<Key, Value>, key: Key, value: Value, max: number): void {
+  map.delete(key);
+  map.set(key, value);
+  if (map.size <= max) return;
+  for (const oldest of map.keys()) {
+    map.delete(oldest);
+    return;
+  }
 }
 
 function linesOf(perSecond: number, { nowMs, log }: RejectionsOptions) {

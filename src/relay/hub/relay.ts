@@ -129,7 +129,8 @@ export function createRelay(options: RelayOptions): Relay {
   const rejections = createRejections({ nowMs, log });
   const report = ({ user, talkgroup }: Question) =>
     reportOf({
-      ...{ user: rights.users.get(user), rejected: rejections.of(user), reach: sharing.reach() },
+      ...{ user: rights.users.get(user), ...rejections.of(user), reach: sharing.reach() },
+      relays: 1 + (sharing.figures()?.peers ?? 0),
       talkgroup: talkgroup === null ? undefined : talkgroups.get(talkgroup),
       sessionOf: (number) => sessions.byNumber.get(number),
       leftMs: (session) => parking.leftMs(session, nowMs()),
@@ -202,7 +203,7 @@ export function createRelay(options: RelayOptions): Relay {
     takeNumber: options.takeNumber,
     seek: moving.seek,
     ...{ newSession, sessions, parking, nowMs, counts, log },
-    rejected: rejections.add,
+    rejections,
     socketsPerUser: limits.socketsPerUser,
   });
   const pulse = startPulse({

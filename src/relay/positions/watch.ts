@@ -59,6 +59,8 @@ export class Watch {
   /** It has all changes up to this one, and those that wait in `queue`. */
   private since = 0;
   private readonly queue = new Set<Device>();
+  /** Of these nothing was in the last list, because their permission was withdrawn then. */
+  private readonly unlisted = new Set<Talkgroup>();
   /** When a change of the devices was last published for all that watch. */
   private changedAtMs = Number.NEGATIVE_INFINITY;
   private dueAtMs = Number.NEGATIVE_INFINITY;
@@ -96,6 +98,10 @@ export class Watch {
   /** Sends WATCHING, the next part when the client has read the one before. An empty buffer here would not tell that. */
   private list(): void {
     this.isStale = false;
+    this.changedAtMs = Number.NEGATIVE_INFINITY;
+    this.unlisted.clear();
+    for (const { talkgroup, withdrawnAt } of this.talkgroups.values())
+      if (withdrawnAt !== null) this.unlisted.add(talkgroup);
     this.queue.clear();
     this.since = this.options.devices.lastChange;
     const [one, ...others] = this.lists();
@@ -247,6 +253,7 @@ export class Watch {
     this.leaveTopics();
     this.since = Math.min(since, watched.withdrawnAt);
     watched.withdrawnAt = null;
+    if (this.unlisted.has(talkgroup)) this.isStale = true;
     this.dueAtMs = this.options.nowMs();
   }
 
@@ -262,6 +269,7 @@ export class Watch {
     if (this.mayBeStale(this.options.nowMs())) {
       this.isStale = true;
       for (const device of watched.list.devices) if (!still.has(device)) this.queue.delete(device);
+      this.ref = undefined; // the new list answers no question
       if (this.talkgroups.size === 0) this.list(); // it ends before its next tick
       return;
     }

@@ -1,4 +1,4 @@
-// Describes what a session keeps for who asks about it: where its client comes from, and why it was last told no.
+// Describes what a session keeps for an operator: where its client comes from, and the last refusal.
 
 export interface Arrival {
   readonly address: string;
@@ -12,6 +12,7 @@ export interface Arrival {
 export interface LastRefusal {
   /** Of the ERROR or FLOOR_DENIED. */
   readonly code: string;
+  /** null: none was named, or by something that is no id. A client may send any text there. */
   readonly talkgroupId: string | null;
   readonly atMs: number;
 }

@@ -1,5 +1,6 @@
 // A session: one radio from WELCOME to its end, over one socket or, resumed, several.
 import assert from 'node:assert/strict';
+import { readId } from '../../ids.js';
 import { type Close, closes } from '../../protocol/closes.js';
 import type { TextRefusal } from '../../protocol/codes.js';
 import { DROPPED, type Peer, SERVICE_TOPIC } from '../delivery/peer.js';
@@ -115,7 +116,7 @@ export class Session implements Receiver, Sender, Resumable {
   }
 
   refuse(code: string, talkgroupId: string | undefined, text: string): void {
-    this.lastRefusal = { code, talkgroupId: talkgroupId ?? null, atMs: this.services.nowMs() };
+    this.lastRefusal = { code, talkgroupId: readId(talkgroupId), atMs: this.services.nowMs() };
     this.send(text);
   }
 

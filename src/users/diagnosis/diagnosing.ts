@@ -1,7 +1,7 @@
 // Finds out why a radio may hear nothing: asks the database and all relays.
 import type { Database } from '../../db/client.js';
 import type { Deadline } from '../../db/deadline.js';
-import { askRelays } from '../../db/session-reports.js';
+import { askRelays, type Reported } from '../../db/session-reports.js';
 import type { TalkgroupId, UserId } from '../../ids.js';
 import { userShown } from '../store.js';
 import { findingsOf } from './findings.js';
@@ -25,19 +25,30 @@ export async function diagnose(
   const talkgroup =
     id === null ? null : await talkgroupInQuestion(database, deadline(), { talkgroup: id, user });
   if (id !== null && talkgroup === null) return 'talkgroup_not_found';
-  const answers = await askRelays(database, deadline, { user, talkgroup: id });
-  const { asked, answered, reports } = answers;
-  const sessions = reports.flatMap(({ node, thread, report: { sessions, reach } }) =>
-    sessions.map((session) => ({ node, thread, ...session, exceptions: [...session.exceptions], reach })),
+  const { asked, answered, reports, unixMs } = await askRelays(database, deadline, { user, talkgroup: id });
+  const sessions = reports.flatMap(({ node, thread, report: { sessions, reach, relays } }) =>
+    sessions.map((session) => ({
+      ...{ node, thread, ...session },
+      ...{ exceptions: [...session.exceptions], reach, relays },
+    })),
   );
   const rejected = reports
     .flatMap(({ node, report }) => report.rejected.map((one) => ({ node, ...one })))
     .sort((one, other) => (one.at < other.at ? 1 : -1));
-  const audioAt =
-    reports
-      .flatMap(({ report: { audio_at } }) => audio_at ?? [])
-      .sort()
-      .at(-1) ?? null;
-  const facts = { shown, talkgroup, answers, sessions, rejected, audioAt, unixMs: Date.now() };
-  return { findings: findingsOf(facts), sessions, rejected, relays: { asked, answered } };
+  // Of relays with a connection of the user, if there is one: what another relay has sent says nothing of it.
+  const isLive = ({ report }: Reported) => report.sessions.some((one) => one.detached_since === null);
+  const concerned = reports.some(isLive) ? reports.filter(isLive) : reports;
+  const findings = findingsOf({
+    ...{ shown, talkgroup, asked, answered, sessions, rejected, unixMs },
+    relays: { answered: reports.length, known: Math.max(0, ...reports.map(({ report }) => report.relays)) },
+    admittedAt: latest(reports.map(({ report }) => report.admitted_at)),
+    audioAt: latest(concerned.map(({ report }) => report.audio_at)),
+  });
+  return { findings, sessions, rejected, relays: { asked, answered } };
 }
+
+const latest = (times: readonly (string | null)[]): string | null =>
+  times
+    .filter((time) => time !== null)
+    .sort()
+    .at(-1) ?? null;

@@ -1,8 +1,7 @@
 // Says in sentences why a radio may hear nothing: a function of what the database and the relays know.
-import type { Answers, RejectionFacts, SessionFacts } from '../../db/session-reports.js';
-import type { Reach } from '../../protocol/codes.js';
+import type { SessionFacts } from '../../db/session-reports.js';
 import type { OneUser } from '../schemas.js';
-import type { InQuestion } from './store.js';
+import type { Facts, FoundRejection } from './facts.js';
 
 /** The causes, in the order in which they are told. */
 export const findingCodes = [
@@ -32,29 +31,9 @@ export interface Finding {
   readonly action: string;
 }
 
-export interface FoundSession extends SessionFacts {
-  readonly node: string;
-  readonly thread: string;
-  readonly reach: Reach | null;
-}
-
-export interface FoundRejection extends RejectionFacts {
-  readonly node: string;
-}
-
-export interface Facts {
-  readonly shown: OneUser;
-  /** null: the question names none. */
-  readonly talkgroup: InQuestion | null;
-  readonly answers: Pick<Answers, 'asked' | 'answered'>;
-  readonly sessions: readonly FoundSession[];
-  /** The newest first. */
-  readonly rejected: readonly FoundRejection[];
-  /** When audio was last relayed in the talkgroup. null: not since the nodes started. */
-  readonly audioAt: string | null;
-  readonly unixMs: number;
-}
-
+/** Closes that pass: a node restarts, is full, or is asked too often. Later they say nothing (ms). */
+const PASSING_MS = 600_000;
+const POLICY = 1008;
 /** Without audio for this time (ms) a talkgroup is quiet. */
 const QUIET_MS = 60_000;
 
@@ -74,19 +53,24 @@ export function findingsOf(facts: Facts): Finding[] {
   return [...causes, ...(causes.length === 0 ? inOrder(facts) : []), ...noDevice(facts)];
 }
 
-function* silentRelays({ answers: { asked, answered } }: Facts): Iterable<Finding> {
+function* silentRelays({ asked, answered, relays }: Facts): Iterable<Finding> {
   if (asked === 0)
     yield {
       code: 'relay_silent',
       text: 'No node of the service is running, or none listens to this database.',
       action: 'Start the service, or name its database.',
     };
-  const missing = asked - answered;
-  if (missing > 0)
+  else if (answered < asked)
     yield {
       code: 'relay_silent',
-      text: `${missing} of ${nodes(asked)} did not answer. Sessions there are missing here.`,
+      text: `${asked - answered} of ${nodes(asked)} did not answer. Sessions there are missing here.`,
       action: 'Look at /readyz and at the log of each node.',
+    };
+  else if (relays.answered < relays.known)
+    yield {
+      code: 'relay_silent',
+      text: `The nodes know of ${relays.known} relay threads, and ${relays.answered} answered. The others have lost the database. Sessions there are missing here.`,
+      action: 'Look at /readyz of each node.',
     };
 }
 
@@ -99,42 +83,48 @@ function* disabledDevice({ shown: { device } }: Facts): Iterable<Finding> {
     };
 }
 
+const liveOf = ({ sessions }: Facts) => sessions.filter((one) => one.detached_since === null);
+
 /** A rejection that came after the radio was last connected says more than that it is not. */
-function* missingSession({ shown, sessions, rejected, answers }: Facts): Iterable<Finding> {
-  const { username } = shown.user;
-  const live = sessions.filter((one) => one.detached_since === null);
-  const lastSeen =
-    sessions
-      .map((one) => one.detached_since ?? one.since)
-      .sort()
-      .at(-1) ?? '';
-  const [last] = rejected;
-  if (last !== undefined && last.at > lastSeen) yield rejection(last, shown);
-  else if (sessions.length === 0)
+function* missingSession(facts: Facts): Iterable<Finding> {
+  const { shown, sessions, answered } = facts;
+  const rejected = lastRejection(facts);
+  if (rejected !== undefined) yield rejection(rejected, shown);
+  else if (sessions.length === 0 && answered > 0)
     yield {
       code: 'no_session',
-      text: `No radio of ${username} is connected, on ${nodes(answers.answered)}.`,
+      text: `No radio of ${shown.user.username} is connected, on ${nodes(answered)}.`,
       action:
         'Check that the app runs and is logged in, then its address of the service, its network and the certificate.',
     };
-  if (live.length > 0) return;
+  if (liveOf(facts).length > 0) return;
   for (const { detached_since: since } of sessions)
     if (since !== null)
       yield {
         code: 'detached',
-        text: `The radio lost its connection at ${clock(since)} and has not returned.`,
-        action: 'Check the network of the radio.',
+        text: `The radio has had no connection since ${clock(since)}, and has not returned.`,
+        action: 'Check the network of the radio, and that its app runs.',
       };
+}
+
+/** One that says that the token or the account is at fault comes before one that passes by itself. */
+function lastRejection({ rejected, sessions, admittedAt, unixMs }: Facts): FoundRejection | undefined {
+  const seen = sessions.map((one) => one.detached_since ?? one.since);
+  const lastSeen = [...seen, admittedAt ?? ''].sort().at(-1) ?? '';
+  const newer = rejected.filter(({ at }) => at > lastSeen);
+  return (
+    newer.find(({ code }) => code === POLICY) ?? newer.find(({ at }) => unixMs - Date.parse(at) < PASSING_MS)
+  );
 }
 
 function rejection({ at, address, code, reason, issued_at }: FoundRejection, shown: OneUser): Finding {
   const validFrom = shown.tokens_valid_from;
-  const isRevoked = validFrom !== null && issued_at < validFrom;
+  const isRevoked = reason === 'invalid token' && validFrom !== null && issued_at < validFrom;
   const because = isRevoked ? `, because its token is older than the revocation at ${clock(validFrom)}` : '';
   return {
     code: 'rejected',
-    text: `The last connection, at ${clock(at)} from ${address}, was closed with ${code} “${reason}”${because}.`,
-    action: REJECTED[reason] ?? 'Try again. If it stays, look at the log of the node.',
+    text: `A connection at ${clock(at)} from ${address} was closed with ${code} “${reason}”${because}.`,
+    action: REJECTED[reason] ?? 'Wait. When it stays, look at the log of the node.',
   };
 }
 
@@ -169,58 +159,77 @@ const concerned = ({ shown, talkgroup }: Facts) =>
 function* missingKeys(facts: Facts): Iterable<Finding> {
   const { user, key_holders: holders } = facts.shown;
   const required = concerned(facts).filter(({ encryption }) => encryption === 'required');
-  for (const { name, may_have_keys } of required)
-    if (!may_have_keys)
-      yield {
-        code: 'no_permission',
-        text: `${name} requires encryption, and ${user.username} may not have its keys.`,
-        action: `Permit ${user.username} to have the keys of ${name}.`,
-      };
-  const [first] = required;
-  if (first !== undefined && holders.accepted === 0)
+  const without = required.filter(({ may_have_keys }) => !may_have_keys).map(({ name }) => name);
+  if (without.length > 0)
     yield {
-      code: 'no_holder',
-      text: `${first.name} requires encryption, and ${user.username} has no accepted key holder. ${holders.waiting === 0 ? 'None waits.' : `${holders.waiting} of them wait.`}`,
-      action: holders.waiting === 0 ? 'Let the app register a key holder.' : 'Accept the key holder.',
+      code: 'no_permission',
+      text: `Encryption is required in ${list(without)}, and ${user.username} may not have the keys.`,
+      action: `Permit ${user.username} to have the keys.`,
     };
+  if (required.length === 0 || (holders.accepted > 0 && holders.waiting === 0)) return;
+  const names = list(required.map(({ name }) => name));
+  yield {
+    code: 'no_holder',
+    text:
+      holders.waiting > 0
+        ? `Encryption is required in ${names}, and ${holders.waiting} of the key holders of ${user.username} wait to be accepted.`
+        : `Encryption is required in ${names}, and ${user.username} has no key holder.`,
+    action:
+      holders.waiting > 0 ? 'Accept the key holder of the radio.' : 'Let the app register a key holder.',
+  };
+}
+
+/** As `Fire 1 and 3 other talkgroups`. */
+function list(names: readonly string[]): string {
+  const [first = '', ...others] = names;
+  if (others.length === 0) return first;
+  return `${first} and ${others.length === 1 ? '1 other talkgroup' : `${others.length} other talkgroups`}`;
 }
 
 function* unheard(facts: Facts): Iterable<Finding> {
   const names = new Map<string, string>(concerned(facts).map(({ id, name }) => [id, name]));
-  for (const session of facts.sessions)
-    for (const { talkgroup_id, mode } of session.exceptions) {
-      const name = names.get(talkgroup_id);
-      if (name === undefined || (mode !== 'none' && mode !== 'events')) continue;
+  for (const session of liveOf(facts)) {
+    const inMode = (wanted: string) =>
+      session.exceptions.flatMap(({ talkgroup_id, mode }) =>
+        mode === wanted ? (names.get(talkgroup_id) ?? []) : [],
+      );
+    const [none, events] = [inMode('none'), inMode('events')];
+    if (none.length > 0)
       yield {
-        code: mode === 'none' ? 'unsubscribed' : 'events_only',
-        text:
-          mode === 'none'
-            ? `${subject(session, facts)} is unsubscribed from ${name}.`
-            : `${subject(session, facts)} has ${name} in mode events and gets no audio there.`,
-        action: `The app must subscribe to ${name} in mode talk or listen.`,
+        code: 'unsubscribed',
+        text: `${subject(session, facts)} is unsubscribed from ${list(none)}.`,
+        action: 'The app must subscribe in mode talk or listen.',
       };
-    }
+    if (events.length > 0)
+      yield {
+        code: 'events_only',
+        text: `${subject(session, facts)} has ${list(events)} in mode events and gets no audio there.`,
+        action: 'The app must subscribe in mode talk or listen.',
+      };
+  }
 }
 
 function* laggingSessions(facts: Facts): Iterable<Finding> {
-  for (const session of facts.sessions)
-    if (session.audio_paused_since !== null && session.detached_since === null)
+  for (const session of liveOf(facts))
+    if (session.audio_paused_since !== null)
       yield {
         code: 'lagging',
-        text: `Audio is paused since ${clock(session.audio_paused_since)}, because ${subject(session, facts).toLowerCase()} does not read fast enough. It missed ${session.missed} frames.`,
+        text: `Audio has been paused since ${clock(session.audio_paused_since)}, because ${subject(session, facts).toLowerCase()} does not read fast enough. It missed ${session.missed} frames.`,
         action: 'Check the network of the radio. Audio goes on by itself.',
       };
 }
 
-function* cutOff({ sessions }: Facts): Iterable<Finding> {
-  const cut = new Map(sessions.map(({ node, reach }) => [node, reach]));
-  for (const [node, reach] of cut)
-    if (reach !== null && reach !== 'whole')
-      yield {
-        code: 'reach',
-        text: `The node ${node} of the radio ${reach === 'alone' ? 'reaches no other node' : 'does not reach all nodes'}.`,
-        action: 'Check the way from that node to NATS.',
-      };
+/** Its relay reaches fewer relays than have answered: who talks there is not heard. */
+function* cutOff(facts: Facts): Iterable<Finding> {
+  const cut = new Set<string>();
+  for (const { node, reach, relays } of liveOf(facts))
+    if ((reach !== null && reach !== 'whole') || relays < facts.relays.answered) cut.add(node);
+  for (const node of cut)
+    yield {
+      code: 'reach',
+      text: `The node ${node} of the radio does not reach all others.`,
+      action: 'Check NATS_URL of each node, and the way to NATS.',
+    };
 }
 
 function* quietTalkgroup(facts: Facts): Iterable<Finding> {
@@ -231,15 +240,15 @@ function* quietTalkgroup(facts: Facts): Iterable<Finding> {
     code: 'quiet',
     text:
       audioAt === null
-        ? `No audio was relayed in ${talkgroup.name} since the nodes started.`
+        ? `No relay remembers audio in ${talkgroup.name}.`
         : `No audio was relayed in ${talkgroup.name} since ${clock(audioAt)}.`,
     action: 'Let another member talk, and ask again meanwhile.',
   };
 }
 
 function* inOrder(facts: Facts): Iterable<Finding> {
-  const { talkgroup, sessions, unixMs } = facts;
-  for (const session of sessions) {
+  const { talkgroup, unixMs } = facts;
+  for (const session of liveOf(facts)) {
     const heardS = Math.max(0, Math.round((unixMs - Date.parse(session.heard_at)) / 1000));
     const { round_trip_ms: ms } = session;
     yield {
@@ -261,8 +270,8 @@ function* noDevice({ shown: { user, device } }: Facts): Iterable<Finding> {
 
 const nodes = (count: number) => (count === 1 ? '1 node' : `${count} nodes`);
 
-const subject = ({ session }: SessionFacts, { sessions }: Facts) =>
-  sessions.length === 1 ? 'The radio' : `The radio with session ${session}`;
+const subject = ({ session }: SessionFacts, facts: Facts) =>
+  liveOf(facts).length === 1 ? 'The radio' : `The radio with session ${session}`;
 
 /** `2026-11-29 10:05:00 UTC`. */
 const clock = (iso: string) => `${iso.slice(0, 19).replace('T', ' ')} UTC`;

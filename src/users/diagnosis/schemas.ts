@@ -23,7 +23,9 @@ const Session = Type.Object({
   since: Timestamp,
   resumed: Type.Boolean(),
   detached_since: maybe('The connection was lost then. null: there is one.'),
-  address: Type.String(),
+  address: Type.Union([Type.String(), Type.Null()], {
+    description: 'null: the session has had no connection at this node.',
+  }),
   client: Client,
   round_trip_ms: Type.Union([Type.Integer(), Type.Null()], {
     description: 'Of the last answered ping. null: none was answered.',
@@ -37,7 +39,7 @@ const Session = Type.Object({
       mode: Type.Enum(['talk', 'listen', 'events', 'none']),
       window_ms: Type.Union([Type.Integer(), Type.Null()]),
     }),
-    { description: 'Talkgroups in another mode than `talk`, or with a window. At most 100.' },
+    { description: 'Talkgroups in another mode than `talk`, or with a window. At most 20.' },
   ),
   last_refusal: Type.Union(
     [
@@ -53,6 +55,7 @@ const Session = Type.Object({
   reach: Type.Union([Type.Enum(['whole', 'partial', 'alone']), Type.Null()], {
     description: 'Which other nodes this one reaches. null: it has no NATS.',
   }),
+  relays: Type.Integer({ description: 'Relay threads of all nodes that this one reaches, with itself.' }),
 });
 
 const Rejection = Type.Object({
@@ -72,11 +75,13 @@ export const Diagnosis = Type.Object(
       Type.Object({
         code: Type.Enum(findingCodes),
         text: Type.String(),
-        action: Type.String({ description: 'How to mend it.' }),
+        action: Type.String({ description: 'The way to mend it.' }),
       }),
       { description: 'The likeliest cause first. Never empty.' },
     ),
-    sessions: Type.Array(Session),
+    sessions: Type.Array(Session, {
+      description: 'At most 32 of a relay thread, those with a connection first.',
+    }),
     rejected: Type.Array(Rejection, {
       description: 'Connections with a token of the user that were closed at once, the newest first.',
     }),
@@ -114,6 +119,7 @@ export const Diagnosis = Type.Object(
             exceptions: [{ talkgroup_id: EXAMPLE.talkgroup, mode: 'events', window_ms: null }],
             last_refusal: null,
             reach: null,
+            relays: 1,
           },
         ],
         rejected: [],
