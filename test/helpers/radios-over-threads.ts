@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 export const OVER_TWO_THREADS: readonly string[] = [
   'bursts',
   'changes',
+  'diagnosis',
   'emergency',
   'encryption',
   'entry',
