@@ -1,5 +1,5 @@
 // Reads and writes the CSV file of a fleet: one row for each radio.
-import { type CsvError, parse } from 'csv-parse/sync';
+import { CsvError, parse } from 'csv-parse/sync';
 
 /** The columns, in the order in which an export has them. */
 export const COLUMNS = ['username', 'serial', 'device_name', 'site', 'talkgroups', 'password'] as const;
@@ -35,24 +35,33 @@ export function readCsv(bytes: Uint8Array): ReadFile {
     errors: [{ line, column: null, text }],
   });
   if (bytes.length > FILE_BYTES_MAX) return failed(1, `the file is larger than ${FILE_BYTES_MAX >> 20} MiB`);
-  const text = decode(bytes);
-  if (typeof text === 'number') return failed(text, 'the text is not UTF-8');
-  const [head = ''] = text.split('\n', 1);
+  const decoded = decode(bytes);
+  if (typeof decoded === 'number') return failed(decoded, 'the text is not UTF-8');
+  // Of any system. The parser would count a break of two characters twice inside of quotes.
+  const text = decoded.replaceAll(/\r\n?/g, '\n');
+  const head = /[^\n]+/.exec(text)?.[0] ?? '';
+  let whole = 0;
   let records: Parsed[];
   try {
     records = parse(text, {
-      ...{ bom: true, info: true, relax_column_count: true, skip_empty_lines: true, trim: true },
+      ...{ bom: true, info: true, relax_column_count: true, trim: true, to: ROWS_MAX + 2 },
+      ...{ skip_empty_lines: true, skip_records_with_empty_values: true },
       delimiter: !head.includes(',') && head.includes(';') ? ';' : ',',
+      on_record(record, { lines }) {
+        whole = lines;
+        return record;
+      },
     }) as unknown as Parsed[]; // with `info` each record has its place beside it
   } catch (error) {
-    const { lines = 1, message } = error as CsvError & { lines?: number };
-    return failed(lines, message);
+    if (!(error instanceof CsvError)) throw error;
+    // Its own message may have a part of a password.
+    return failed(whole + 1, `a quote is wrong here or in a line below (${error.code})`);
   }
   const [header, ...rows] = records;
   if (header === undefined) return failed(1, 'the file is empty');
-  const errors = headerErrors(header.record);
-  if (errors.length > 0) return { lines: [], errors };
-  if (rows.length > ROWS_MAX) return failed(1, `the file has ${rows.length} rows, at most ${ROWS_MAX}`);
+  const fault = headerFault(header.record);
+  if (fault !== null) return failed(header.info.lines, fault);
+  if (rows.length > ROWS_MAX) return failed(1, `the file has more than ${ROWS_MAX} rows`);
   return linesOf(header.record as Column[], rows);
 }
 
@@ -62,16 +71,14 @@ interface Parsed {
   readonly info: { readonly lines: number };
 }
 
-function headerErrors(names: readonly string[]): LineError[] {
+/** A first line that names no column may be a row, whose password is not to be seen. */
+function headerFault(names: readonly string[]): string | null {
   const known: readonly string[] = COLUMNS;
-  const error = (text: string): LineError => ({ line: 1, column: null, text });
-  return [
-    ...names.filter((name) => !known.includes(name)).map((name) => error(`no such column: ${name}`)),
-    ...names
-      .filter((name, at) => known.includes(name) && names.indexOf(name) !== at)
-      .map((name) => error(`the column ${name} is there twice`)),
-    ...(names.includes('username') ? [] : [error('the column username is missing')]),
-  ];
+  if (!names.includes('username')) return `the first line must name the columns: ${COLUMNS.join(', ')}`;
+  const other = names.find((name) => !known.includes(name));
+  if (other !== undefined) return `no such column: ${JSON.stringify(other)}`;
+  const twice = names.find((name, at) => names.indexOf(name) !== at);
+  return twice === undefined ? null : `the column ${twice} is there twice`;
 }
 
 function linesOf(columns: readonly Column[], rows: readonly Parsed[]): ReadFile {
@@ -133,7 +140,7 @@ const unescaped = (column: Column, text: string) =>
 export function csvLine(cells: readonly string[]): string {
   const quoted = cells.map((cell) => {
     const text = FORMULA.test(cell) ? `'${cell}` : cell;
-    return /[",;\n\r]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+    return /[",;\n\r]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   });
   return `${quoted.join(',')}\r\n`;
 }

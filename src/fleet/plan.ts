@@ -36,6 +36,8 @@ export interface PlanOptions {
   readonly mayCreateTalkgroups: boolean;
   readonly makesPasswords: boolean;
   readonly passwordLengthMin: number;
+  /** ADMIN_USERNAME, whose account the service makes itself. */
+  readonly adminUsername: string;
 }
 
 /** A talkgroup by its id, or by its name when the import is to create it. */
@@ -72,12 +74,18 @@ export interface Plan {
   readonly errors: readonly LineError[];
 }
 
-/** Text and place of a device, as a row names them. */
-interface Named {
+/** What a row says of its device. */
+interface Row {
   readonly line: number;
   readonly name: string | undefined;
   readonly site: string | undefined;
 }
+
+/** Name and site of a device, and the line that says so. */
+type Named = { [Column in 'device_name' | 'site']?: { readonly text: string; readonly line: number } };
+
+const TEXT_RULE = `must have 1 to ${TEXT_CHARACTERS_MAX} characters and ${CLEAR_TEXT_RULE}`;
+const isText = (text: string) => [...text].length <= TEXT_CHARACTERS_MAX && isClear(text);
 
 export function planOf(lines: readonly Line[], options: PlanOptions): Plan {
   const { known } = options;
@@ -95,53 +103,63 @@ export function planOf(lines: readonly Line[], options: PlanOptions): Plan {
     const before = errors.length;
     const fault = (column: Column, text: string) => void errors.push({ line, column, text });
     const username = normalizeUsername(cells.username ?? '');
-    if (!isNewUsername(username))
+    const user = known.users.get(username) ?? null;
+    // Accounts of before may have names that are not clear.
+    if (user === null && !isNewUsername(username))
       return fault('username', `must have 1 to 64 characters and ${CLEAR_TEXT_RULE}`);
+    if (user === null && username === options.adminUsername)
+      return fault('username', `${username} is ADMIN_USERNAME: use 'admin add'`);
     const first = lineOf.get(username);
     if (first !== undefined) return fault('username', `${username} is in line ${first} as well`);
     lineOf.set(username, line);
-    const text = (column: 'serial' | 'device_name' | 'site') => {
-      const value = cells[column]?.normalize('NFC');
-      if (value !== undefined && ([...value].length > TEXT_CHARACTERS_MAX || !isClear(value)))
-        fault(column, `must have 1 to ${TEXT_CHARACTERS_MAX} characters and ${CLEAR_TEXT_RULE}`);
-      return value;
+    const serial = cells.serial?.normalize('NFC');
+    const device = serial === undefined ? undefined : known.devices.get(serial);
+    const text = (column: 'serial' | 'device_name' | 'site', value: string | undefined, stored?: string) => {
+      if (value === undefined || value === stored || isText(value)) return value;
+      fault(column, TEXT_RULE);
+      return undefined;
     };
-    const user = known.users.get(username) ?? null;
-    const serial = text('serial');
-    const [name, site] = [text('device_name'), text('site')];
+    text('serial', serial, device && serial);
+    const name = text('device_name', cells.device_name, device?.name);
+    const site = text('site', cells.site, device?.site);
     if (serial === undefined && (name ?? site) !== undefined)
       fault(name === undefined ? 'site' : 'device_name', 'needs a serial');
-    if (serial !== undefined) nameDevice(serial, { line, name, site }, fault);
-    if (user !== null && user.serial !== null && serial !== undefined && serial !== user.serial)
-      fault('serial', `${username} has the device ${user.serial}: use 'user set-device'`);
-    if (serial !== undefined && user?.serial !== serial && known.devices.get(serial)?.active === false)
-      fault('serial', `the device ${serial} is disabled`);
+    const linked = user?.serial?.normalize('NFC') ?? null;
+    const links = serial !== undefined && linked === null;
+    if (serial !== undefined && linked !== null && linked !== serial)
+      fault('serial', `${username} has the device ${linked}: use 'user set-device'`);
+    if (links && device?.active === false) fault('serial', `the device ${serial} is disabled`);
     const password = user === null ? passwordOf(cells.password, fault) : null;
-    const groups = groupsOf(cells.talkgroups, fault).filter(
-      (group) => !('id' in group && user?.talkgroups.includes(group.id)),
-    );
+    const groups = groupsOf(cells.talkgroups, user?.talkgroups ?? [], fault);
     if (errors.length > before) return;
-    const links = serial !== undefined && (user === null || user.serial === null);
+    if (serial !== undefined) nameDevice(serial, { line, name, site }, fault);
+    if (errors.length > before) return;
     if (user !== null && !links && groups.length === 0) {
       unchanged++;
       return;
     }
-    const device = links ? serial : null;
-    steps.push({ line, username, user: user?.id ?? null, password, device, talkgroups: groups });
+    steps.push({
+      ...{ line, username, user: user?.id ?? null, password },
+      ...{ device: links ? serial : null, talkgroups: groups },
+    });
   }
 
   type Fault = (column: Column, text: string) => void;
 
   /** All rows of a device must agree, because it is there once. */
-  function nameDevice(serial: string, { line, name, site }: Named, fault: Fault): void {
-    const other = named.get(serial);
-    for (const [column, one, before] of [
-      ['device_name', name, other?.name],
-      ['site', site, other?.site],
-    ] as const)
-      if (one !== undefined && before !== undefined && one !== before)
-        fault(column, `${serial} has another ${column === 'site' ? 'site' : 'name'} in line ${other?.line}`);
-    named.set(serial, { line: other?.line ?? line, name: other?.name ?? name, site: other?.site ?? site });
+  function nameDevice(serial: string, { line, name, site }: Row, fault: Fault): void {
+    const device = named.get(serial) ?? {};
+    named.set(serial, device);
+    for (const [column, text] of [
+      ['device_name', name],
+      ['site', site],
+    ] as const) {
+      if (text === undefined) continue;
+      device[column] ??= { text, line };
+      const other = device[column];
+      if (other.text !== text)
+        fault(column, `${serial} has another ${column === 'site' ? 'site' : 'name'} in line ${other.line}`);
+    }
   }
 
   function passwordOf(password: string | undefined, fault: Fault): string | null {
@@ -155,18 +173,16 @@ export function planOf(lines: readonly Line[], options: PlanOptions): Plan {
     return password;
   }
 
-  function groupsOf(cell: string | undefined, fault: Fault): Group[] {
-    const called = new Set(
-      (cell ?? '')
-        .split(SEPARATOR)
-        .map((one) => one.trim().normalize('NFC'))
-        .filter((one) => one !== ''),
-    );
-    if (called.size > TALKGROUPS_MAX) {
-      fault('talkgroups', `names ${called.size} talkgroups, at most ${TALKGROUPS_MAX}`);
-      return [];
+  /** Those that the user is not in. */
+  function groupsOf(cell: string | undefined, isIn: readonly TalkgroupId[], fault: Fault): Group[] {
+    const added: Group[] = [];
+    for (const called of new Set((cell ?? '').split(SEPARATOR).map((one) => one.trim()))) {
+      const group = called === '' ? null : groupCalled(called, fault);
+      if (group !== null && !('id' in group && isIn.includes(group.id))) added.push(group);
     }
-    return [...called].flatMap((one) => groupCalled(one, fault) ?? []);
+    if (added.length > TALKGROUPS_MAX)
+      fault('talkgroups', `adds ${added.length} talkgroups, at most ${TALKGROUPS_MAX}`);
+    return added;
   }
 
   function groupCalled(called: string, fault: Fault): Group | null {
@@ -175,9 +191,8 @@ export function planOf(lines: readonly Line[], options: PlanOptions): Plan {
     const [one, second] = idsOf.get(called) ?? [];
     if (one !== undefined && second === undefined) return { id: one };
     if (second !== undefined) fault('talkgroups', `several talkgroups are named ${called}: use the id`);
+    else if (!isText(called)) fault('talkgroups', `a name ${TEXT_RULE}`);
     else if (!options.mayCreateTalkgroups || id !== null) fault('talkgroups', `no such talkgroup: ${called}`);
-    else if ([...called].length > TEXT_CHARACTERS_MAX || !isClear(called))
-      fault('talkgroups', `a name must have 1 to ${TEXT_CHARACTERS_MAX} characters and ${CLEAR_TEXT_RULE}`);
     else {
       created.add(called);
       return { name: called };
@@ -187,15 +202,17 @@ export function planOf(lines: readonly Line[], options: PlanOptions): Plan {
 
   /** Another row than the one that links it may name it. */
   const deviceOf = (serial: string): NewDevice => {
-    const { name = serial, site = SITE_UNKNOWN } = named.get(serial) ?? {};
-    return { serial, name, site };
+    const { device_name, site } = named.get(serial) ?? {};
+    return { serial, name: device_name?.text ?? serial, site: site?.text ?? SITE_UNKNOWN };
   };
 
   for (const line of lines) planLine(line);
-  const devices = [...named].flatMap(([serial, { name, site }]) => {
+  const devices = [...named].flatMap(([serial, { device_name, site }]) => {
     const device = known.devices.get(serial);
     if (device === undefined) return [];
-    const wanted = { id: device.id, name: name ?? device.name, site: site ?? device.site };
+    const wanted = {
+      ...{ id: device.id, name: device_name?.text ?? device.name, site: site?.text ?? device.site },
+    };
     return wanted.name === device.name && wanted.site === device.site ? [] : [wanted];
   });
   return {

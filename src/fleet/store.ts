@@ -5,11 +5,23 @@ import { SITE_UNKNOWN } from '../db/device-link.js';
 import { noticeOf, notifyAll } from '../db/notice.js';
 import type { Fragment } from '../db/pages.js';
 import type { Sql } from '../db/pool.js';
-import type { DeviceId, TalkgroupId, UserId } from '../ids.js';
+import { type DeviceId, readId, type TalkgroupId, type UserId } from '../ids.js';
 import type { Known, KnownDevice, KnownUser, NewDevice } from './plan.js';
 
 /** Of one statement. */
 const NAMES_AT_ONCE = 500;
+
+/** Name of the lock of an import, in the shape of PostgreSQL's: a number of our own. */
+const IMPORT_LOCK = 7_261_904;
+
+/** Takes the lock of imports, which the connection has until it ends. false: another import has it. */
+export async function takeImportLock(database: Database, deadline: Deadline): Promise<boolean> {
+  const [row] = await database.write<{ taken: boolean }>(
+    deadline,
+    (sql) => sql`select pg_try_advisory_lock(${IMPORT_LOCK}::bigint) as taken`,
+  );
+  return row?.taken === true;
+}
 
 const json = (sql: Sql, value: unknown): Fragment => sql`${JSON.stringify(value)}::text::json`;
 
@@ -46,15 +58,27 @@ export async function readKnown(
     for (const { serial, ...device } of rows) devices.set(serial, device);
   }
   const talkgroups = new Map<TalkgroupId, string>();
-  for (const called of parts(wanted.talkgroups)) {
-    const rows = await database.read<{ id: TalkgroupId; name: string }>(
-      deadline(),
-      (sql) => sql`
-        select t.id, t.name
-        from json_array_elements_text(${json(sql, called)}) n (called)
-        join talkgroups t on t.name = n.called or t.id::text = lower(n.called)`,
-    );
+  const add = (rows: readonly { id: TalkgroupId; name: string }[]) => {
     for (const { id, name } of rows) talkgroups.set(id, name);
+  };
+  for (const called of parts(wanted.talkgroups)) {
+    const ids = called.flatMap((text) => readId<TalkgroupId>(text) ?? []);
+    add(
+      await database.read(
+        deadline(),
+        (sql) => sql`
+          select t.id, t.name from json_array_elements_text(${json(sql, called)}) n (name)
+          join talkgroups t on t.name = n.name`,
+      ),
+    );
+    add(
+      await database.read(
+        deadline(),
+        (sql) => sql`
+          select t.id, t.name from json_array_elements_text(${json(sql, ids)}) n (id)
+          join talkgroups t on t.id = n.id::uuid`,
+      ),
+    );
   }
   return { users, devices, talkgroups: [...talkgroups].map(([id, name]) => ({ id, name })) };
 }
@@ -77,13 +101,16 @@ export interface Write {
 /** Inserts the accounts of a source with the columns username, hash and device_id. Returns id and username. */
 export type Accounts = (sql: Sql, source: Fragment) => Fragment;
 
-/** How many of the rows were written. The others changed meanwhile: a user or a link came from elsewhere. */
+/**
+ * The usernames of the rows that were written. The others changed meanwhile: a user or a link came from elsewhere. None is
+ * written when a user or a talkgroup was deleted meanwhile.
+ */
 export async function writeRows(
   database: Database,
   deadline: Deadline,
   rows: readonly Write[],
   accounts: Accounts,
-): Promise<number> {
+): Promise<ReadonlySet<string>> {
   const notices = rows.flatMap(({ user }) =>
     user === null ? [] : [noticeOf({ kind: 'user_promoted', user })],
   );
@@ -91,8 +118,7 @@ export async function writeRows(
     ...{ username, user_id: user, hash, groups: talkgroups },
     ...{ serial: device?.serial ?? null, device_name: device?.name ?? null, site: device?.site ?? null },
   }));
-  const [written] = await database.write<{ rows: number }>(
-    deadline,
+  const statement: Parameters<typeof database.write<{ usernames: string[] }>>[1] =
     // The update of a device changes nothing; it makes `returning` answer for one that already exists.
     (sql) => sql`
       with wanted as materialized (
@@ -119,7 +145,7 @@ export async function writeRows(
         update key_holders h set device_id = l.device_id from linked l
         where h.user_id = l.id and h.device_id is null
       ), row_of as (
-        select coalesce(a.id, u.id) as id, w.groups, coalesce(d.site, own.site, ${SITE_UNKNOWN}) as site
+        select w.username, coalesce(a.id, u.id) as id, w.groups, coalesce(d.site, own.site, ${SITE_UNKNOWN}) as site
         from wanted w
         left join added a on a.username = w.username and w.user_id is null
         left join users u on u.id = w.user_id
@@ -133,27 +159,38 @@ export async function writeRows(
         from row_of r cross join json_array_elements_text(r.groups) g (id) join talkgroups t on t.id = g.id::uuid
         on conflict do nothing
       )
-      select (select count(*)::int from row_of) as rows, ${notifyAll(sql, notices)}`,
-  );
-  return written?.rows ?? 0;
+      select (select coalesce(json_agg(username), '[]') from row_of) as usernames, ${notifyAll(sql, notices)}`;
+  try {
+    const [written] = await database.write(deadline, statement);
+    return new Set(written?.usernames);
+  } catch (error) {
+    // 23503, foreign key: deleted between the plan and now.
+    if ((error as { code?: string }).code === '23503') return new Set();
+    throw error;
+  }
 }
 
-/** Gives devices another name and site. */
+/** Gives devices another name and site. As by REST no relay hears of it: to read its users anew would cost them audio. */
 export async function renameDevices(
   database: Database,
   deadline: Deadline,
   devices: readonly { readonly id: DeviceId; readonly name: string; readonly site: string }[],
 ): Promise<void> {
-  const notices = devices.map(({ id }) => noticeOf({ kind: 'device_changed', device: id }));
   await database.write(
     deadline,
     (sql) => sql`
-      with changed as (
-        update devices d set name = w.name, site = w.site
-        from json_to_recordset(${json(sql, devices)}) as w (id uuid, name text, site text) where d.id = w.id
-      )
-      select ${notifyAll(sql, notices)}`,
+      update devices d set name = w.name, site = w.site
+      from json_to_recordset(${json(sql, devices)}) as w (id uuid, name text, site text) where d.id = w.id`,
   );
+}
+
+/** Names that several talkgroups have. */
+export async function sharedNames(database: Database, deadline: Deadline): Promise<ReadonlySet<string>> {
+  const rows = await database.read<{ name: string }>(
+    deadline,
+    (sql) => sql`select name from talkgroups group by name having count(*) > 1`,
+  );
+  return new Set(rows.map(({ name }) => name));
 }
 
 /** A user as an export has it. */
@@ -163,11 +200,7 @@ export interface Exported {
   readonly serial: string | null;
   readonly device_name: string | null;
   readonly site: string | null;
-  readonly talkgroups: readonly {
-    readonly id: TalkgroupId;
-    readonly name: string;
-    readonly is_alone: boolean;
-  }[];
+  readonly talkgroups: readonly { readonly id: TalkgroupId; readonly name: string }[];
 }
 
 /** Users behind this one in the order of their ids, at most 500. */
@@ -180,9 +213,7 @@ export const exportedAfter = (
     deadline,
     (sql) => sql`
       select u.id, u.username, d.serial, d.name as device_name, d.site, coalesce((
-               select json_agg(json_build_object('id', t.id, 'name', t.name, 'is_alone',
-                        not exists (select from talkgroups o where o.name = t.name and o.id <> t.id))
-                      order by t.name, t.id)
+               select json_agg(json_build_object('id', t.id, 'name', t.name) order by t.name, t.id)
                from memberships m join talkgroups t on t.id = m.talkgroup_id where m.user_id = u.id), '[]') as talkgroups
       from users u left join devices d on d.id = u.device_id
       where true ${after === null ? sql`` : sql`and u.id > ${after}`}

@@ -40,13 +40,13 @@ t.test(
     t.match(dry.output, /^line 2: driver 0, new, device SN-0, 1 talkgroup\n/);
     t.match(
       dry.output,
-      /\nand 30 further rows\nnew talkgroups: Fire 0, .*\n50 users would be added, 0 changed, 0 unchanged\n$/,
+      /\nand 30 further rows\ntalkgroups would be created: Fire 0, .*\n50 users would be added, 0 changed, 0 unchanged\n$/,
     );
     t.equal((await s.sql`select from users where username like 'driver %'`).length, 0, 'nothing was written');
 
     t.match(await run('import', file, ...options), {
       code: 0,
-      output: '50 users added, 0 changed, 0 unchanged\n',
+      output: /^talkgroups created: Fire 0, .*\n50 users added, 0 changed, 0 unchanged\n$/,
     });
     t.equal((await stat(passwords)).mode & 0o777, 0o600);
     const [, line = ''] = (await readFile(passwords, 'utf8')).split('\r\n');
@@ -64,9 +64,14 @@ t.test(
     });
     t.match(
       await run('import', file, ...options),
-      { code: 1, output: /EEXIST/ },
-      'the file of passwords is not replaced',
+      { code: 0, output: /^0 users added/ },
+      'no password is made, so the file is not written',
     );
+    const more = await written('more.csv', 'username\ndriver 50\n');
+    t.match(await run('import', more, ...options), {
+      code: 1,
+      output: /passwords\.csv exists: it is not replaced/,
+    });
 
     const before = await s.sql`select id, xmin from users order by id`;
     t.match(await run('import', file), { code: 0, output: '0 users added, 0 changed, 50 unchanged\n' });
@@ -101,4 +106,17 @@ t.test('a user who is there gains a device and a talkgroup, and its radio follow
   );
   t.match(await run('import', renamed), { code: 0 });
   t.match((await ann.get('/me')).device, { name: 'Engine G', site: 'Port' });
+});
+
+t.test('a second import waits for the first one, and then says so', async (t) => {
+  const file = await written('late.csv', 'username\nlate\n');
+  const held = await s.sql.reserve();
+  t.teardown(() => held.release());
+  await held`select pg_advisory_lock(7261904)`;
+  t.match(await run('import', file, '--passwords', join(folder, 'late-passwords.csv')), {
+    code: 1,
+    output: /another import is running: nothing was written/,
+  });
+  await held`select pg_advisory_unlock(7261904)`;
+  t.equal((await s.sql`select from users where username = 'late'`).length, 0);
 });
