@@ -73,6 +73,8 @@ t.test(
       output: /passwords\.csv exists: it is not replaced/,
     });
 
+    const heard: string[] = [];
+    const { unlisten } = await s.sql.listen('talkgroup_radio', (told) => void heard.push(told));
     const before = await s.sql`select id, xmin from users order by id`;
     t.match(await run('import', file), { code: 0, output: '0 users added, 0 changed, 50 unchanged\n' });
     const exported = join(folder, 'export.csv');
@@ -82,6 +84,12 @@ t.test(
       output: /^0 users added, 0 changed, \d+ unchanged\n$/,
     });
     t.same(await s.sql`select id, xmin from users order by id`, before, 'no row was touched');
+    await unlisten();
+    t.same(
+      heard.filter((told) => told.startsWith('{')),
+      [],
+      'and no relay was told',
+    );
     t.notMatch(await readFile(exported, 'utf8'), /\$2|password/);
   },
 );
@@ -100,6 +108,10 @@ t.test('a user who is there gains a device and a talkgroup, and its radio follow
     code: 1,
     output: /line 2, serial: gains has the device SN-gains: use 'user set-device'/,
   });
+  await s.sql`insert into devices (name, site, serial, active) values ('off', 'Depot', 'SN-off', false)`;
+  const off = await written('off.csv', 'username,serial,password\nnew one,SN-off,of the new one\n');
+  t.match(await run('import', off), { code: 1, output: /line 2, serial: the device SN-off is disabled/ });
+  t.equal((await s.sql`select from users where username = 'new one'`).length, 0);
   const renamed = await written(
     'renamed.csv',
     'username,serial,device_name,site\ngains,SN-gains,Engine G,Port\n',
