@@ -6,11 +6,10 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createPasswords, type Passwords } from '../auth/passwords.js';
 import { accountsOf } from '../auth/store.js';
 import { readConfig } from '../config/config.js';
-import { normalizeUsername } from '../credentials/usernames.js';
 import type { Database } from '../db/client.js';
 import { hasCode } from '../files.js';
 import { COLUMNS, csvLine, FILE_BYTES_MAX, type LineError, readCsv, SEPARATOR } from '../fleet/csv.js';
-import { type Group, type Plan, planOf, type Step } from '../fleet/plan.js';
+import { type Group, namesIn, type Plan, planOf, type Step } from '../fleet/plan.js';
 import {
   type Exported,
   exportedAfter,
@@ -64,13 +63,7 @@ export async function importCommand(file: string, options: ImportOptions): Promi
     async (database) => {
       if (!isDry) await waitForOthers(database);
       const { PASSWORD_MIN_LENGTH, ADMIN_USERNAME } = readConfig();
-      const known = await readKnown(database, soon, {
-        usernames: unique(lines.map(({ cells }) => normalizeUsername(cells.username ?? ''))),
-        serials: unique(lines.flatMap(({ cells }) => cells.serial?.normalize('NFC') ?? [])),
-        talkgroups: unique(
-          lines.flatMap(({ cells }) => (cells.talkgroups ?? '').split(SEPARATOR).map((one) => one.trim())),
-        ),
-      });
+      const known = await readKnown(database, soon, namesIn(lines));
       const plan = planOf(lines, {
         ...{ known, passwordLengthMin: PASSWORD_MIN_LENGTH, adminUsername: ADMIN_USERNAME },
         mayCreateTalkgroups: options.createTalkgroups === true,
@@ -91,10 +84,6 @@ async function waitForOthers(database: Database): Promise<void> {
     await delay(LOCK_LOOK_MS);
   }
 }
-
-/** Without what the database cannot look for: the plan names its line. */
-const unique = (texts: readonly string[]) =>
-  [...new Set(texts)].filter((text) => text !== '' && !text.includes('\0'));
 
 /** The whole file is checked first: with one error nothing is written. */
 function refuse(errors: readonly LineError[]): void {

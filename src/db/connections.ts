@@ -1,7 +1,7 @@
 // Compares the connections that the nodes of one database keep with those that its server allows.
 import type { Database } from './client.js';
 import type { Deadline } from './deadline.js';
-import { LISTENING } from './pool.js';
+import { listeningNodes } from './pool.js';
 
 /**
  * Of the pool of each relay thread. Its loads of memberships and positions are batched and short, so a few do. One of
@@ -35,8 +35,7 @@ export async function checkConnections(
     deadline,
     (sql) => sql`
       select
-        (select count(*)::int from pg_stat_activity
-          where datname = current_database() and application_name = ${LISTENING}) as others,
+        ${listeningNodes(sql)} as others,
         current_setting('max_connections')::int
           - current_setting('superuser_reserved_connections')::int
           - coalesce(current_setting('reserved_connections', true), '0')::int as max`,

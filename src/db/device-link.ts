@@ -3,6 +3,8 @@ import type { DeviceId, UserId } from '../ids.js';
 import type { Database } from './client.js';
 import type { Deadline } from './deadline.js';
 import { type Notice, noticeOf, notifyAll } from './notice.js';
+import type { Fragment } from './pages.js';
+import type { Sql } from './pool.js';
 
 /** The site of a new device of which none was told; also that of members without a device (seed, Membership). */
 export const SITE_UNKNOWN = 'unknown';
@@ -37,6 +39,11 @@ export interface Linking {
   readonly notices: readonly Notice[];
 }
 
+/** Moves the key holders of users to their first device: those of `linked`, with the columns id and device_id. */
+export const holdersFollow = (sql: Sql): Fragment => sql`
+  update key_holders h set device_id = linked.device_id from linked
+  where h.user_id = linked.id and h.device_id is null`;
+
 /**
  * Creates the device when there is none with that serial, and links it when the user has no device and this one is enabled.
  * Then the key holders of the user are on that device. null: no such user, and no device is created.
@@ -64,8 +71,7 @@ export async function linkDevice(
         where users.id = account.id and account.device_id is null and device.active
         returning users.id, users.device_id
       ), moved as (
-        update key_holders h set device_id = linked.device_id from linked
-        where h.user_id = linked.id and h.device_id is null
+        ${holdersFollow(sql)}
       )
       select account.device_id as before, linked.id is not null as is_linked,
              device.id, device.name, device.site, device.serial, device.active, device.created_at,

@@ -72,7 +72,12 @@ function openClient(url: string, connections: number): Client<Sql> {
 const LOCK_MS_MAX = 1200;
 
 /** The name of such a connection, as PostgreSQL lists it in pg_stat_activity. Each node has one. */
-export const LISTENING = 'talkgroup-radio-notices';
+const LISTENING = 'talkgroup-radio-notices';
+
+/** The number of nodes that listen to this database. A node that starts at the same time may be missing. */
+export const listeningNodes = (sql: Sql) => sql`
+  (select count(*)::int from pg_stat_activity
+   where datname = current_database() and application_name = ${LISTENING})`;
 
 /** One connection that runs LISTEN, for notices.ts. It must not go through a transaction pooler. */
 export function openListeningClient(url: string): Client {

@@ -7,7 +7,7 @@ import type { TalkgroupId, UserId } from '../ids.js';
 import type { Database } from './client.js';
 import { type Deadline, deadlineIn } from './deadline.js';
 import { notify, type Question } from './notice.js';
-import { LISTENING } from './pool.js';
+import { listeningNodes } from './pool.js';
 
 /** One session of the user, as its relay has it. Times are ISO 8601, by the clock of the relay. */
 export interface SessionFacts {
@@ -116,9 +116,7 @@ export async function askRelays(
         waiting as (
           insert into session_reports (ask, node, thread, threads, report) values (${question.id}, ${WAITS}, '', 0, '{}')
         )
-        select ${notify(sql, question)}, (
-          select count(*)::int from pg_stat_activity
-          where datname = current_database() and application_name = ${LISTENING}) as nodes`,
+        select ${notify(sql, question)}, ${listeningNodes(sql)} as nodes`,
     );
     const asked = found?.nodes ?? 0;
     const untilMs = performance.now() + ANSWER_MS_MAX;

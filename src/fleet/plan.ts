@@ -31,6 +31,29 @@ export interface KnownDevice {
   readonly active: boolean;
 }
 
+/** What the rows name, each once, in the form in which it is looked for. */
+export interface Names {
+  readonly usernames: readonly string[];
+  readonly serials: readonly string[];
+  /** Names and ids. */
+  readonly talkgroups: readonly string[];
+}
+
+const usernameIn = ({ cells }: Line) => normalizeUsername(cells.username ?? '');
+const serialIn = ({ cells }: Line) => cells.serial?.normalize('NFC');
+const calledIn = ({ cells }: Line) => (cells.talkgroups ?? '').split(SEPARATOR).map((one) => one.trim());
+
+/** Without what the database cannot look for: the plan names its line. */
+export function namesIn(lines: readonly Line[]): Names {
+  const unique = (texts: readonly string[]) =>
+    [...new Set(texts)].filter((text) => text !== '' && !text.includes('\0'));
+  return {
+    usernames: unique(lines.map(usernameIn)),
+    serials: unique(lines.flatMap((line) => serialIn(line) ?? [])),
+    talkgroups: unique(lines.flatMap(calledIn)),
+  };
+}
+
 export interface PlanOptions {
   readonly known: Known;
   readonly mayCreateTalkgroups: boolean;
@@ -99,10 +122,11 @@ export function planOf(lines: readonly Line[], options: PlanOptions): Plan {
   for (const { id, name } of known.talkgroups) idsOf.set(name, [...(idsOf.get(name) ?? []), id]);
   let unchanged = 0;
 
-  function planLine({ line, cells }: Line): void {
+  function planLine(row: Line): void {
+    const { line, cells } = row;
     const before = errors.length;
     const fault = (column: Column, text: string) => void errors.push({ line, column, text });
-    const username = normalizeUsername(cells.username ?? '');
+    const username = usernameIn(row);
     const user = known.users.get(username) ?? null;
     // Accounts of before may have names that are not clear.
     if (user === null && !isNewUsername(username))
@@ -112,7 +136,7 @@ export function planOf(lines: readonly Line[], options: PlanOptions): Plan {
     const first = lineOf.get(username);
     if (first !== undefined) return fault('username', `${username} is in line ${first} as well`);
     lineOf.set(username, line);
-    const serial = cells.serial?.normalize('NFC');
+    const serial = serialIn(row);
     const device = serial === undefined ? undefined : known.devices.get(serial);
     const text = (column: 'serial' | 'device_name' | 'site', value: string | undefined, stored?: string) => {
       if (value === undefined || value === stored || isText(value)) return value;
@@ -130,7 +154,7 @@ export function planOf(lines: readonly Line[], options: PlanOptions): Plan {
       fault('serial', `${username} has the device ${linked}: use 'user set-device'`);
     if (links && device?.active === false) fault('serial', `the device ${serial} is disabled`);
     const password = user === null ? passwordOf(cells.password, fault) : null;
-    const groups = groupsOf(cells.talkgroups, user?.talkgroups ?? [], fault);
+    const groups = groupsOf(calledIn(row), user?.talkgroups ?? [], fault);
     if (errors.length > before) return;
     if (serial !== undefined) nameDevice(serial, { line, name, site }, fault);
     if (errors.length > before) return;
@@ -174,9 +198,9 @@ export function planOf(lines: readonly Line[], options: PlanOptions): Plan {
   }
 
   /** Those that the user is not in. */
-  function groupsOf(cell: string | undefined, isIn: readonly TalkgroupId[], fault: Fault): Group[] {
+  function groupsOf(cell: readonly string[], isIn: readonly TalkgroupId[], fault: Fault): Group[] {
     const added: Group[] = [];
-    for (const called of new Set((cell ?? '').split(SEPARATOR).map((one) => one.trim()))) {
+    for (const called of new Set(cell)) {
       const group = called === '' ? null : groupCalled(called, fault);
       if (group !== null && !('id' in group && isIn.includes(group.id))) added.push(group);
     }

@@ -1,12 +1,12 @@
 // Reads and writes many users with their devices and memberships at once, for an import and an export.
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import { SITE_UNKNOWN } from '../db/device-link.js';
+import { holdersFollow, SITE_UNKNOWN } from '../db/device-link.js';
 import { noticeOf, notifyAll } from '../db/notice.js';
 import type { Fragment } from '../db/pages.js';
 import type { Sql } from '../db/pool.js';
 import { type DeviceId, readId, type TalkgroupId, type UserId } from '../ids.js';
-import type { Known, KnownDevice, KnownUser, NewDevice } from './plan.js';
+import type { Known, KnownDevice, KnownUser, Names, NewDevice } from './plan.js';
 
 /** Of one statement. */
 const NAMES_AT_ONCE = 500;
@@ -26,15 +26,7 @@ export async function takeImportLock(database: Database, deadline: Deadline): Pr
 const json = (sql: Sql, value: unknown): Fragment => sql`${JSON.stringify(value)}::text::json`;
 
 /** What the database has of these names, serials, and talkgroups by name or id. Refuses like `read`. */
-export async function readKnown(
-  database: Database,
-  deadline: () => Deadline,
-  wanted: {
-    readonly usernames: readonly string[];
-    readonly serials: readonly string[];
-    readonly talkgroups: readonly string[];
-  },
-): Promise<Known> {
+export async function readKnown(database: Database, deadline: () => Deadline, wanted: Names): Promise<Known> {
   const users = new Map<string, KnownUser>();
   for (const names of parts(wanted.usernames)) {
     const rows = await database.read<KnownUser & { username: string }>(
@@ -142,8 +134,7 @@ export async function writeRows(
         where u.id = w.user_id and u.device_id is null and d.active
         returning u.id, u.device_id
       ), moved as (
-        update key_holders h set device_id = l.device_id from linked l
-        where h.user_id = l.id and h.device_id is null
+        ${holdersFollow(sql)}
       ), row_of as (
         select w.username, coalesce(a.id, u.id) as id, w.groups, coalesce(d.site, own.site, ${SITE_UNKNOWN}) as site
         from wanted w

@@ -266,18 +266,17 @@ export class Watch {
     if (this.isLost) return;
     this.peer.unsubscribe(watched.round.topic);
     const still = new Set(this.devices());
-    if (this.mayBeStale(this.options.nowMs())) {
-      this.isStale = true;
-      for (const device of watched.list.devices) if (!still.has(device)) this.queue.delete(device);
-      this.ref = undefined; // the new list answers no question
-      if (this.talkgroups.size === 0) this.list(); // it ends before its next tick
-      return;
-    }
     const gone: number[] = [];
     for (const device of watched.list.devices) {
       if (still.has(device)) continue;
       this.queue.delete(device);
       gone.push(device.n);
+    }
+    if (this.mayBeStale(this.options.nowMs())) {
+      this.isStale = true;
+      this.ref = undefined; // the new list answers no question
+      if (this.talkgroups.size === 0) this.list(); // it ends before its next tick
+      return;
     }
     while (gone.length > 0)
       this.session.send(

@@ -1,24 +1,17 @@
 // Finds out why a radio may hear nothing: asks the database and all relays.
 import type { Database } from '../../db/client.js';
 import type { Deadline } from '../../db/deadline.js';
-import { askRelays, type Reported } from '../../db/session-reports.js';
-import type { TalkgroupId, UserId } from '../../ids.js';
+import { type Asked, askRelays, type Reported } from '../../db/session-reports.js';
 import { userShown } from '../store.js';
 import { findingsOf } from './findings.js';
 import type { Diagnosis } from './schemas.js';
 import { talkgroupInQuestion } from './store.js';
 
-export interface Question {
-  readonly user: UserId;
-  /** null: the question names none. */
-  readonly talkgroup: TalkgroupId | null;
-}
-
 /** Takes a second when a node does not answer. Refuses like `write`. */
 export async function diagnose(
   database: Database,
   deadline: () => Deadline,
-  { user, talkgroup: id }: Question,
+  { user, talkgroup: id }: Asked,
 ): Promise<Diagnosis | 'user_not_found' | 'talkgroup_not_found'> {
   const shown = await userShown(database, deadline(), { id: user });
   if (shown === null) return 'user_not_found';
