@@ -70,6 +70,17 @@ program
     (await import('./commands/doctor.js')).doctorCommand(username, options),
   );
 
+program
+  .command('audit')
+  .option('--since <time>', 'only acts from then on: a time, or an age such as 12h or 2d')
+  .option('--user <username>', 'only acts by this user, and acts done to this user')
+  .option('--act <act>', 'only acts of this kind, such as device_disabled')
+  .option('--json', 'print a line of JSON for each')
+  .description('print the acts of administrators and commands, the newest last')
+  .action(async (options: { since?: string; user?: string; act?: string; json?: boolean }) =>
+    (await import('./commands/audit.js')).auditCommand(options),
+  );
+
 const secrets = program.command('secrets').description('manage the master secrets of talkgroups');
 
 secrets

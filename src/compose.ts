@@ -1,13 +1,13 @@
 // Builds each object of the service once, top-down, and hands it on. Closing runs in the reverse order.
-import { randomBytes } from 'node:crypto';
 import type { Logger } from 'pino';
+import { openAudit } from './audit/keeping.js';
+import { makeAdmin } from './auth/first-admin.js';
 import { addGuard } from './auth/guard.js';
 import { createHashing } from './auth/hashing.js';
 import { createLimits, limitsIn } from './auth/limits.js';
-import { createPasswords, type Passwords } from './auth/passwords.js';
+import { createPasswords } from './auth/passwords.js';
 import { authOverflow } from './auth/routes.js';
 import { keptSecret } from './auth/secret.js';
-import { addAdmin, hasAdmin } from './auth/store.js';
 import { createTokenVerifier, type TokenKeys } from './auth/tokens.js';
 import { type Config, checkHost, checkOpenFiles } from './config/config.js';
 import { type Database, openDatabase } from './db/client.js';
@@ -121,12 +121,14 @@ export async function compose(
     const keys = openKeys({ keyring, database, tell: relay.tell, log });
     closers.push(() => keys.close());
     const stored = { database, tell: relay.tell, lists: createLists(), proofs: createProofs(tokenKeys) };
+    const audit = openAudit({ config, database, log });
+    closers.push(async () => audit.close());
     const fixes = openFixIntake(database, relay.located);
     let wsPort = config.WS_PORT;
     const http = createHttpServer({
       config,
       certificate: tls?.first ?? null,
-      guard: (app) => addGuard(app, { config, tokenKeys, database }),
+      guard: (app) => addGuard(app, { config, tokenKeys, database, noted: audit.noted }),
       ready,
       log,
       overflow: authOverflow(passwords),
@@ -145,6 +147,7 @@ export async function compose(
       http: http.counts,
       passwords: passwords.figures(),
       keys: keys.figures(),
+      audit: audit.figures(),
       limits,
       fixes: fixes.counts,
       certificateExpiries: renewal?.expiries() ?? null,
@@ -190,6 +193,7 @@ export async function compose(
         await relay.start();
         if (!waiting()) return null;
         keys.start();
+        audit.start();
         phase = 'serving';
         return { generatedPassword };
       },
@@ -267,33 +271,4 @@ interface DatabaseParts {
   readonly database: Database;
   readonly keyring: Keyring;
   readonly log: Logger;
-}
-
-interface AdminParts {
-  readonly config: Config;
-  readonly database: Database;
-  readonly passwords: Passwords;
-  readonly log: Logger;
-}
-
-/** Creates the admin ADMIN_USERNAME if missing. With an external database and no ADMIN_PASSWORD it creates none. */
-async function makeAdmin({ config, database, passwords, log }: AdminParts): Promise<string | null> {
-  const generated = config.ADMIN_PASSWORD === undefined && config.DATABASE_URL === undefined;
-  const password = config.ADMIN_PASSWORD ?? (generated ? randomBytes(12).toString('base64url') : null);
-  if (password === null) {
-    if (await hasAdmin(database, deadlineIn(REQUEST_MS), config.ADMIN_USERNAME)) return null;
-    log.warn({ username: config.ADMIN_USERNAME }, 'no admin created: ADMIN_PASSWORD is not set');
-    return null;
-  }
-  const passwordHash = await passwords.hash(password);
-  const outcome = await addAdmin(database, deadlineIn(REQUEST_MS), {
-    username: config.ADMIN_USERNAME,
-    passwordHash,
-  });
-  if (outcome === 'plain_user') {
-    throw new ConfigError(
-      `ADMIN_USERNAME must not be the name of a plain user, got "${config.ADMIN_USERNAME}". Choose another name. If you know the user, promote it with 'admin add --promote'. If not, give it a password with 'user set-password' before.`,
-    );
-  }
-  return outcome === 'created' && generated ? password : null;
 }

@@ -9,6 +9,7 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
+import { SERVICE } from './auth/first-admin.js';
 import { createPasswords } from './auth/passwords.js';
 import { keptSecret } from './auth/secret.js';
 import { addAdmin } from './auth/store.js';
@@ -154,7 +155,11 @@ async function firstAdmin(url: string): Promise<string | null> {
     await database.up(deadlineIn(DATABASE_MS));
     const password = randomBytes(12).toString('base64url');
     const passwordHash = await createPasswords().hash(password);
-    const outcome = await addAdmin(database, deadlineIn(DATABASE_MS), { username, passwordHash });
+    const outcome = await addAdmin(database, deadlineIn(DATABASE_MS), {
+      username,
+      passwordHash,
+      by: SERVICE,
+    });
     return outcome === 'created' ? password : null;
   } finally {
     await database.close();

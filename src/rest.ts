@@ -1,4 +1,5 @@
 // Lists the routes of the REST API, for the service and for its reference.
+import { auditRoutes } from './audit/routes.js';
 import type { Limits } from './auth/limits.js';
 import { createOwnPassword } from './auth/own-password.js';
 import type { Passwords } from './auth/passwords.js';
@@ -75,6 +76,7 @@ export function restRoutes(parts: RestParts) {
     settingRoutes({ database, tell, passwords, passwordLengthMin }),
     userRoutes({ database, tell }),
     diagnosisRoutes({ database }),
+    auditRoutes({ database }),
     talkgroupRoutes({
       ...{ database, tell, lists, keyring, isEnforced },
       directory: config.TALKGROUP_DIRECTORY,

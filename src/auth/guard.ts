@@ -1,6 +1,7 @@
 // Checks the token of every request to a route that is not public, before the body is read.
 import jwt from '@fastify/jwt';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Actor, Noted } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import { AppError } from '../errors.js';
 import { limitRequests } from '../http/under-way.js';
@@ -15,19 +16,29 @@ declare module '@fastify/jwt' {
   }
 }
 
+declare module 'fastify' {
+  interface FastifyRequest {
+    /** The caller as the audit log names it. Unset on public routes. */
+    actor: Actor;
+  }
+}
+
 export interface GuardOptions {
   /** Maximum number of unanswered requests of one user. */
   readonly config: { readonly REQUESTS_PER_USER: number };
   readonly tokenKeys: TokenKeys;
   readonly database: Database;
+  /** Is told each act of a caller when it is stored. */
+  readonly noted: (act: Noted) => void;
 }
 
 /** Guards the routes registered on `app` from now on by their `config.access`. Without one it admits admins only. */
-export function addGuard(app: FastifyInstance, { config, tokenKeys, database }: GuardOptions): void {
+export function addGuard(app: FastifyInstance, { config, tokenKeys, database, noted }: GuardOptions): void {
   // Signs, and finds the token in the request; who may pass is decided by the verifier the relay has, too.
   app.register(jwt, { secret: tokenKeys[0], sign: signing, verify: verification });
   const verifyToken = createTokenVerifier(tokenKeys);
   const limit = limitRequests(config);
+  app.decorateRequest('actor', null as never); // set below
 
   app.addHook('onRequest', async (request, reply) => {
     const { access } = request.routeOptions.config;
@@ -43,6 +54,7 @@ export function addGuard(app: FastifyInstance, { config, tokenKeys, database }: 
     if (!standing.device_active) throw new AppError('device_disabled');
     limit(request, reply, caller.sub);
     request.user = caller;
+    request.actor = { id: caller.sub, name: caller.username, way: 'rest', noted };
     request.deadline = { ...request.deadline, user: caller.sub };
     if (access !== 'user' && caller.role !== 'admin') throw new AppError('admin_only');
   });

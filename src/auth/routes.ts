@@ -15,6 +15,7 @@ import { afterHashing, inTime, untilAnswered } from './hash-deadlines.js';
 import { type Attempt, type Limits, NOBODY } from './limits.js';
 import { type Guess, type Passwords, refuseShort } from './passwords.js';
 import { LoggedIn, Login, PasswordChange, Registered, Registration } from './schemas.js';
+import { changePassword } from './setting/store.js';
 import * as store from './store.js';
 
 export interface AuthOptions {
@@ -111,8 +112,14 @@ export const authRoutes =
       const write = afterHashing(deadline);
       const account =
         serial === null
-          ? await store.register(database, write, { username, passwordHash })
-          : await store.registerWithDevice(database, write, { username, passwordHash, serial, site });
+          ? await store.register(database, write, { username, passwordHash, by: null })
+          : await store.registerWithDevice(database, write, {
+              username,
+              passwordHash,
+              by: null,
+              serial,
+              site,
+            });
       if (typeof account === 'string') throw new AppError(account);
       return account;
     }
@@ -168,7 +175,7 @@ export const authRoutes =
     /** Sockets of earlier tokens follow the notification of the statement. */
     async function linkOwn(account: store.Registered, request: Asked<Login> & Asker): Promise<void> {
       const { deviceSerial: serial = '', site = SITE_UNKNOWN } = request.body;
-      const link = { user: account.id, serial, site, mayBeAdmin: true };
+      const link = { user: account.id, by: null, serial, site, mayBeAdmin: true };
       const linked = await linkDevice(database, untilAnswered(request.deadline), link);
       if (linked?.device?.active !== false) return;
       tellRejected(request, account, 'device_disabled');
@@ -206,7 +213,7 @@ export const authRoutes =
       if (performance.now() > deadline.at) throw new AppError('login_queue_full');
       const newHash = await passwords.hash(body.newPassword, inTime(deadline));
       const change = { user: user.sub, oldHash, newHash };
-      const changed = await store.changePassword(database, afterHashing(deadline), change);
+      const changed = await changePassword(database, afterHashing(deadline), change);
       if (!changed) throw new AppError('invalid_credentials');
     }
 

@@ -1,5 +1,6 @@
 // Reads and writes accounts in PostgreSQL: register, look up, change.
 import { randomUUID } from 'node:crypto';
+import { type Actor, acting, writeAct } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { notifyOwnUser } from '../db/notice.js';
@@ -44,6 +45,8 @@ export interface NewAccount {
   /** In NFC (usernames.ts). */
   readonly username: string;
   readonly passwordHash: string;
+  /** null: the new user registers. */
+  readonly by: Actor | null;
 }
 
 /** null: no such user. Asked before every protected request. */
@@ -136,14 +139,19 @@ export async function issueTime(
 export async function register(
   database: Database,
   deadline: Deadline,
-  { username, passwordHash }: NewAccount,
+  { username, passwordHash, by }: NewAccount,
 ): Promise<Registered | 'username_taken'> {
-  const [account] = await database.write<Registered>(
+  const [account] = await writeAct<Registered>(
+    database,
     deadline,
-    (sql) => sql`
-      insert into users (username, password_hash) values (${username}, ${passwordHash})
-      on conflict (username) do nothing
-      returning id, username, role, valid_from, ${moment(sql)}`,
+    by,
+    (sql, noted) => sql`
+      with added as (
+        insert into users (username, password_hash) values (${username}, ${passwordHash})
+        on conflict (username) do nothing
+        returning id, username, role, valid_from
+      ), ${userAdded(sql, by, { username })}
+      select id, username, role, valid_from, ${moment(sql)} ${noted} from added`,
   );
   return account ?? 'username_taken';
 }
@@ -155,21 +163,25 @@ export async function register(
 export async function registerWithDevice(
   database: Database,
   deadline: Deadline,
-  { username, passwordHash, serial, site }: NewAccount & { serial: string; site: string },
+  { username, passwordHash, serial, site, by }: NewAccount & { serial: string; site: string },
 ): Promise<Registered | 'username_taken' | 'device_disabled'> {
   try {
     // The update changes nothing; it makes `returning` answer for a device that already exists.
-    const [account] = await database.write<Registered>(
+    const [account] = await writeAct<Registered>(
+      database,
       deadline,
-      (sql) => sql`
+      by,
+      (sql, noted) => sql`
         with device as (
           insert into devices (name, site, serial) values (${serial}, ${site}, ${serial})
           on conflict (serial) do update set serial = excluded.serial
           returning id, active
-        )
-        insert into users (username, password_hash, device_id)
-        select ${username}, ${passwordHash}, id from device where active
-        returning id, username, role, valid_from, ${moment(sql)}`,
+        ), added as (
+          insert into users (username, password_hash, device_id)
+          select ${username}, ${passwordHash}, id from device where active
+          returning id, username, role, valid_from, device_id
+        ), ${userAdded(sql, by, { username, serial })}
+        select id, username, role, valid_from, ${moment(sql)} ${noted} from added`,
     );
     return account ?? 'device_disabled';
   } catch (error) {
@@ -179,25 +191,18 @@ export async function registerWithDevice(
   }
 }
 
+/** The act of a CTE `added`. */
+const userAdded = (sql: Sql, by: Actor | null, details: { username: string; serial?: string }) =>
+  acting(sql, by, {
+    act: 'user_added',
+    from: sql`from added`,
+    ...{ user: sql`id`, device: 'serial' in details ? sql`device_id` : sql`null`, details },
+  });
+
 /** Inserts the accounts of a source with the columns username, hash and device_id. Returns id and username. */
 export const accountsOf = (sql: Sql, source: Fragment): Fragment => sql`
   insert into users (username, password_hash, device_id) select username, hash, device_id from ${source}
   on conflict (username) do nothing returning id, username`;
-
-/** False when the stored hash is no longer `oldHash`: another change came first. */
-export async function changePassword(
-  database: Database,
-  deadline: Deadline,
-  { user, oldHash, newHash }: { user: UserId; oldHash: string; newHash: string },
-): Promise<boolean> {
-  const changed = await database.write(
-    deadline,
-    (sql) => sql`
-      update users set password_hash = ${newHash} where id = ${user} and password_hash = ${oldHash}
-      returning id`,
-  );
-  return changed.length > 0;
-}
 
 /** null: no such user. */
 export async function roleOf(database: Database, deadline: Deadline, user: UserId): Promise<Role | null> {
@@ -208,24 +213,6 @@ export async function roleOf(database: Database, deadline: Deadline, user: UserI
   return row?.role ?? null;
 }
 
-/** The password of a plain user alone. False: no such plain user. */
-export async function replacePassword(
-  database: Database,
-  deadline: Deadline,
-  { user, passwordHash }: { user: UserId; passwordHash: string },
-): Promise<boolean> {
-  const changed = await database.write(
-    deadline,
-    (sql) => sql`
-      update users set password_hash = ${passwordHash} where id = ${user} and role = 'user'
-      returning id`,
-  );
-  return changed.length > 0;
-}
-
-/** The same for an `update` that sets other columns too. */
-export const passwordToo = (passwordHash: string) => (sql: Sql) => sql`, password_hash = ${passwordHash}`;
-
 /** Whether this user exists, and is an admin. */
 export async function hasAdmin(database: Database, deadline: Deadline, username: string): Promise<boolean> {
   const rows = await database.read<{ id: UserId }>(
@@ -235,33 +222,29 @@ export async function hasAdmin(database: Database, deadline: Deadline, username:
   return rows.length > 0;
 }
 
-/** False: no such user. */
-export async function setPassword(
-  database: Database,
-  deadline: Deadline,
-  { username, passwordHash }: NewAccount,
-): Promise<boolean> {
-  const changed = await database.write(
-    deadline,
-    (sql) => sql`update users set password_hash = ${passwordHash} where username = ${username} returning id`,
-  );
-  return changed.length > 0;
-}
-
 /** Makes sure an admin of that name exists, and changes none; safe when several nodes start at once. */
 export async function addAdmin(
   database: Database,
   deadline: Deadline,
-  { username, passwordHash }: NewAccount,
+  { username, passwordHash, by }: NewAccount & { by: Actor },
 ): Promise<'created' | 'kept' | 'plain_user'> {
   const id = randomUUID();
-  const [admin] = await database.write<{ created: boolean; role: Role }>(
+  const [admin] = await writeAct<{ created: boolean; role: Role }>(
+    database,
     deadline,
+    by,
     // The update changes nothing; it makes `returning` answer for an account that already exists.
-    (sql) => sql`
-      insert into users (id, username, password_hash, role) values (${id}, ${username}, ${passwordHash}, 'admin')
-      on conflict (username) do update set role = users.role
-      returning id = ${id} as created, role`,
+    (sql, noted) => sql`
+      with admin as (
+        insert into users (id, username, password_hash, role) values (${id}, ${username}, ${passwordHash}, 'admin')
+        on conflict (username) do update set role = users.role
+        returning id, id = ${id} as created, role
+      ), ${acting(sql, by, {
+        act: 'admin_added',
+        from: sql`from admin where created`,
+        ...{ user: sql`id`, details: { username } },
+      })}
+      select created, role ${noted} from admin`,
   );
   if (admin?.created) return 'created';
   return admin?.role === 'admin' ? 'kept' : 'plain_user';
@@ -271,13 +254,21 @@ export async function addAdmin(
  * Makes an existing user an admin, who keeps the password. So do its live sockets, on all nodes within 250 ms. False: no such
  * user.
  */
-export async function promote(database: Database, deadline: Deadline, username: string): Promise<boolean> {
+export async function promote(
+  database: Database,
+  deadline: Deadline,
+  { username, by }: { username: string; by: Actor },
+): Promise<boolean> {
   const notice = { id: randomUUID(), kind: 'user_promoted' } as const;
-  const promoted = await database.write(
+  const promoted = await writeAct(
+    database,
     deadline,
-    (sql) => sql`
-      update users set role = 'admin' where username = ${username}
-      returning ${notifyOwnUser(sql, notice)}`,
+    by,
+    (sql, noted) => sql`
+      with promoted as (
+        update users set role = 'admin' where username = ${username} returning id
+      ), ${acting(sql, by, { act: 'admin_promoted', from: sql`from promoted`, user: sql`id` })}
+      select ${notifyOwnUser(sql, notice)} ${noted} from promoted users`,
   );
   return promoted.length > 0;
 }

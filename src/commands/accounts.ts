@@ -1,13 +1,14 @@
 // Runs the commands that manage accounts.
 import { randomBytes } from 'node:crypto';
 import { createPasswords } from '../auth/passwords.js';
-import { accountNamed, addAdmin, promote, setPassword } from '../auth/store.js';
+import { passwordToo, setPassword } from '../auth/setting/store.js';
+import { accountNamed, addAdmin, promote } from '../auth/store.js';
 import { readConfig } from '../config/config.js';
 import { isSamplePassword } from '../credentials/samples.js';
 import { normalizeUsername } from '../credentials/usernames.js';
 import type { Database } from '../db/client.js';
 import { takeBack } from '../db/revocation.js';
-import { fail, inDataDir, readNewPassword, readUsername, soon, withDatabase } from './running.js';
+import { fail, inDataDir, operator, readNewPassword, readUsername, soon, withDatabase } from './running.js';
 
 /** Adds an administrator. Asks for the password. */
 export async function addAdminCommand(username: string): Promise<void> {
@@ -16,7 +17,7 @@ export async function addAdminCommand(username: string): Promise<void> {
   if (isSamplePassword(password, name)) fail('this password is too common: choose another one');
   const passwordHash = await createPasswords().hash(password);
   const outcome = await withDatabase(
-    (database) => addAdmin(database, soon(), { username: name, passwordHash }),
+    (database) => addAdmin(database, soon(), { username: name, passwordHash, by: operator() }),
     { mayCreate: true },
   );
   if (outcome === 'kept') fail(`${name} is already an admin: nothing was changed`);
@@ -27,7 +28,9 @@ export async function addAdminCommand(username: string): Promise<void> {
 /** Makes an existing user an administrator. */
 export async function promoteCommand(text: string): Promise<void> {
   const username = readUsername(text);
-  await withKnownUser(username, `promoted${inDataDir()}`, (database) => promote(database, soon(), username));
+  await withKnownUser(username, `promoted${inDataDir()}`, (database) =>
+    promote(database, soon(), { username, by: operator() }),
+  );
 }
 
 /** Makes an administrator a plain user, and voids all its tokens. */
@@ -40,7 +43,7 @@ export async function removeAdminCommand(username: string): Promise<void> {
       const account = await accountNamed(database, soon(), name);
       if (account?.role !== 'admin') return account === null ? 'unknown' : 'plain';
       return takeBack(database, soon(), {
-        username: name,
+        ...{ username: name, by: operator(), act: 'admin_removed' },
         isDemoted: true,
         withLogins: true,
       });
@@ -59,36 +62,40 @@ export async function setPasswordCommand(
   { keepTokens = false }: { keepTokens?: boolean },
 ): Promise<void> {
   const password = await readNewPassword();
-  if (!keepTokens) return takeBackWith(username, password, 'password set, revoked');
+  if (!keepTokens)
+    return takeBackWith(username, password, { act: 'password_set', done: 'password set, revoked' });
   const name = normalizeUsername(username);
   const passwordHash = await createPasswords().hash(password);
   await withKnownUser(name, 'password set', (database) =>
-    setPassword(database, soon(), { username: name, passwordHash }),
+    setPassword(database, soon(), { username: name, passwordHash, by: operator() }),
   );
 }
 
 /** Sets a password that nobody knows, and revokes all tokens. */
 export const lockCommand = (username: string): Promise<void> =>
-  takeBackWith(
-    username,
-    randomBytes(24).toString('base64url'),
-    "locked, until 'user set-password' sets a password",
-  );
-
-async function takeBackWith(text: string, password: string, done: string): Promise<void> {
-  const username = normalizeUsername(text);
-  const passwordHash = await createPasswords().hash(password);
-  await withKnownUser(username, done, async (database) => {
-    // First, so that a login behind the revocation has no other one.
-    const isKnown = await setPassword(database, soon(), { username, passwordHash });
-    return isKnown && takeBack(database, soon(), { username, withLogins: true });
+  takeBackWith(username, randomBytes(24).toString('base64url'), {
+    act: 'user_locked',
+    done: "locked, until 'user set-password' sets a password",
   });
+
+async function takeBackWith(
+  text: string,
+  password: string,
+  { act, done }: { act: 'password_set' | 'user_locked'; done: string },
+): Promise<void> {
+  const username = normalizeUsername(text);
+  const also = passwordToo(await createPasswords().hash(password));
+  await withKnownUser(username, done, (database) =>
+    takeBack(database, soon(), { username, by: operator(), act, also, withLogins: true }),
+  );
 }
 
 /** Revokes all tokens issued so far to a user. */
 export async function revokeCommand(text: string): Promise<void> {
   const username = normalizeUsername(text);
-  await withKnownUser(username, 'revoked', (database) => takeBack(database, soon(), { username }));
+  await withKnownUser(username, 'revoked', (database) =>
+    takeBack(database, soon(), { username, by: operator(), act: 'tokens_revoked' }),
+  );
 }
 
 /** Prints what was done. `work` resolves with false for a user that is not known. */

@@ -7,15 +7,17 @@ import { pipeline } from 'node:stream/promises';
 import { createGzip } from 'node:zlib';
 import { placeSecret, secretFile } from '../auth/secret.js';
 import { readConfig } from '../config/config.js';
+import { noteAct } from '../db/acts.js';
 import { BackupError, type Checked, checkFile, type Head, type RowCounts } from '../db/backup/lines.js';
 import { backupOf } from '../db/backup/reading.js';
 import { restore } from '../db/backup/restoring.js';
+import { openDatabase } from '../db/client.js';
 import { hasEmbedded, startEmbedded } from '../db/embedded.js';
 import { migrate } from '../db/migrate.js';
 import { exists, hasCode, readIfThere, syncFolder } from '../files.js';
 import { createLog } from '../log.js';
 import { readVersion } from '../version.js';
-import { fail, withDatabaseUrl } from './running.js';
+import { fail, operator, soon, withDatabaseUrl } from './running.js';
 
 /** In the place of a file: standard output, or standard input. */
 const STANDARD = '-';
@@ -28,7 +30,9 @@ export async function backupCommand(
   if (file !== STANDARD && (await exists(file))) fail(`${file} exists: a backup replaces no file`);
   const { DATABASE_URL, DATA_DIR, JWT_SECRET } = readConfig();
   let told = '';
+  let rows = 0;
   const done = (head: Head, counts: RowCounts) => {
+    rows = sumOf(counts);
     told = `schema version ${head.schema_version}, ${inWords(counts)}`;
   };
   await withDatabaseUrl(
@@ -39,10 +43,32 @@ export async function backupCommand(
       const text = backupOf(url, { service: readVersion(), tokenKey }, done);
       if (file === STANDARD) await pipeline(text, createGzip(), process.stdout, { end: false });
       else await writeNew(file, text);
+      console.error(`${file}: ${told}`);
+      // A standby takes no writes. Its backup is as good as any other one.
+      await note(url, { act: 'backup_taken', details: { rows } });
     },
     { mayCreate: false },
   );
-  console.error(`${file}: ${told}`);
+}
+
+type ActHere =
+  | { readonly act: 'backup_taken'; readonly details: { readonly rows: number } }
+  | {
+      readonly act: 'database_restored';
+      readonly details: { readonly rows: number; readonly taken_at: string };
+    };
+
+/** Says so when it could not: what was done stands. */
+async function note(url: string, act: ActHere): Promise<void> {
+  const database = openDatabase({ url, connections: 1, log: createLog('error') });
+  try {
+    await database.up(soon());
+    await noteAct<ActHere['act']>(database, soon(), operator(), act);
+  } catch (error) {
+    console.error(`${act.act} is not in the audit log: ${(error as Error).message}`);
+  } finally {
+    await database.close();
+  }
 }
 
 /** The file appears whole or not at all, and never over another one. */
@@ -120,12 +146,17 @@ async function restoreFrom(file: string): Promise<void> {
     });
     console.log(`restored ${inWords(counts)}, of ${head.taken_at}\n${said}`);
   };
-  const finish = (url: string) =>
-    migrate(url).catch((error: Error) =>
+  const finish = async (url: string) => {
+    await migrate(url).catch((error: Error) =>
       fail(
         `the tables have schema version ${head.schema_version}, and their migration failed: ${error.message}. Run 'migrate' again.`,
       ),
     );
+    await note(url, {
+      act: 'database_restored',
+      details: { taken_at: head.taken_at, rows: sumOf(counts) },
+    });
+  };
   if (DATABASE_URL === undefined) return inEmbedded(DATA_DIR, fill, finish);
   await fill(DATABASE_URL);
   await finish(DATABASE_URL);
@@ -182,8 +213,10 @@ async function bringTokenKey({ token_key: key }: Head, dataDir: string | null) {
   return nothing(`${file} is not replaced: earlier tokens are valid when it has the same key`);
 }
 
+const sumOf = (counts: RowCounts): number => Object.values(counts).reduce((sum, count) => sum + count, 0);
+
 const inWords = (counts: RowCounts): string => {
-  const rows = Object.values(counts).reduce((sum, count) => sum + count, 0);
+  const rows = sumOf(counts);
   const of = (table: string) => (counts[table] ?? 0).toLocaleString('en');
   return `${of('users')} users, ${of('devices')} devices, ${of('talkgroups')} talkgroups, ${rows.toLocaleString('en')} rows in all`;
 };

@@ -9,14 +9,15 @@ import { noticeOf } from '../db/notice.js';
 import { takeBack } from '../db/revocation.js';
 import { deviceToo } from '../devices/links/store.js';
 import { TEXT_CHARACTERS_MAX } from '../http/schemas.js';
-import { readId, type TalkgroupId, type UserId } from '../ids.js';
+import { type DeviceId, readId, type TalkgroupId, type UserId } from '../ids.js';
 import { checkSecrets } from '../keys/secrets.js';
 import { createKeyring } from '../keys/wrapping.js';
 import type { FloorMode } from '../protocol/codes.js';
+import * as memberships from '../talkgroups/members/store.js';
 import * as talkgroups from '../talkgroups/store.js';
 import { CLEAR_TEXT_RULE, isClear } from '../text.js';
 import * as users from '../users/store.js';
-import { fail, inDataDir, readNewPassword, readUsername, soon, withDatabase } from './running.js';
+import { fail, inDataDir, operator, readNewPassword, readUsername, soon, withDatabase } from './running.js';
 import { linesOf, type Row, tableOf } from './table.js';
 
 /** Rows that one statement reads. */
@@ -128,7 +129,7 @@ export async function addUserCommand(
     async (database) => {
       const groups: TalkgroupId[] = [];
       for (const called of named) groups.push(await talkgroupCalled(database, called));
-      const account = { username, passwordHash };
+      const account = { username, passwordHash, by: operator() };
       const added =
         serial === undefined
           ? await register(database, soon(), account)
@@ -144,7 +145,9 @@ export async function addUserCommand(
 
 async function join(database: Database, user: UserId, talkgroup: TalkgroupId): Promise<void> {
   const notice = noticeOf({ kind: 'joined', user, talkgroup });
-  const joined = await talkgroups.join(database, soon(), { user, talkgroup, notice });
+  const joined = await memberships.join(database, soon(), {
+    ...{ user, talkgroup, notice, by: operator() },
+  });
   if (joined !== 'joined') fail(`the user is added, and talkgroup ${talkgroup} was deleted meanwhile`);
 }
 
@@ -172,7 +175,9 @@ export async function deleteUserCommand(text: string): Promise<void> {
   const deleted = await withDatabase(
     async (database) => {
       const account = await accountNamed(database, soon(), username);
-      return account === null ? 'user_not_found' : users.deleteUser(database, soon(), account.id);
+      return account === null
+        ? 'user_not_found'
+        : users.deleteUser(database, soon(), { user: account.id, by: operator() });
     },
     { mayCreate: false },
   );
@@ -196,14 +201,17 @@ export async function setDeviceCommand(
     async (database) => {
       const account = await accountNamed(database, soon(), username);
       if (account === null) fail(`no such user: ${username}`);
-      const move = (device: Parameters<typeof deviceToo>[0]) =>
-        takeBack(database, soon(), { username, also: deviceToo(device), withLogins: true, isRelinked: true });
+      const move = (device: DeviceId | null) =>
+        takeBack(database, soon(), {
+          ...{ username, by: operator(), act: device === null ? 'device_unlinked' : 'device_linked', device },
+          ...{ also: deviceToo(device), withLogins: true, isRelinked: true },
+        });
       if (serial === undefined) {
         if (account.device_id === null) return 'no device, as before';
         await move(null);
         return 'no device, revoked';
       }
-      const link = { user: account.id, serial, site, mayBeAdmin: true };
+      const link = { user: account.id, by: operator(), serial, site, mayBeAdmin: true };
       const linking = await linkDevice(database, soon(), link);
       const device = linking?.device ?? fail(`no such user: ${username}`);
       if (!device.active) fail(`the device ${serial} is disabled: nothing was changed`);
@@ -242,6 +250,7 @@ export async function addTalkgroupCommand(
         name,
         floor_mode: floorMode,
         wrap: keyring.wrap,
+        by: operator(),
       });
     },
     { mayCreate: true },

@@ -6,6 +6,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { createPasswords, type Passwords } from '../auth/passwords.js';
 import { accountsOf } from '../auth/store.js';
 import { readConfig } from '../config/config.js';
+import { noteAct } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import { hasCode } from '../files.js';
 import { COLUMNS, csvLine, FILE_BYTES_MAX, type LineError, readCsv, SEPARATOR } from '../fleet/csv.js';
@@ -25,7 +26,7 @@ import { checkSecrets } from '../keys/secrets.js';
 import { createKeyring, type Keyring } from '../keys/wrapping.js';
 import { standBack } from '../priority.js';
 import { createTalkgroup } from '../talkgroups/store.js';
-import { fail, soon, withDatabase } from './running.js';
+import { fail, operator, soon, withDatabase } from './running.js';
 
 /** Rows of a statement, and memberships: the server ends it after 2.5 s. */
 const ROWS_AT_ONCE = 500;
@@ -128,7 +129,7 @@ async function carryOut(database: Database, plan: Plan, passwordsFile: string | 
     await secrets?.appendFile(csvLine(['username', 'password']));
     const made = await createTalkgroups(database, keyring, plan.talkgroups);
     for (let from = 0; from < plan.devices.length; from += ROWS_AT_ONCE)
-      await renameDevices(database, soon(), plan.devices.slice(from, from + ROWS_AT_ONCE));
+      await renameDevices(database, soon(), plan.devices.slice(from, from + ROWS_AT_ONCE), operator());
     const hashers = Array.from({ length: availableParallelism() }, () => createPasswords());
     const idOf = (group: Group) => ('id' in group ? group.id : made.get(group.name));
     const left: Step[] = [];
@@ -136,7 +137,7 @@ async function carryOut(database: Database, plan: Plan, passwordsFile: string | 
     for (const steps of batchesOf(plan.steps)) {
       const rows = await rowsOf(steps, { hashers, secrets, idOf });
       await secrets?.sync(); // before the accounts: a password that is written nowhere is lost for ever
-      const written = await writeRows(database, soon(), rows, accountsOf);
+      const written = await writeRows(database, soon(), rows, { accounts: accountsOf, by: operator() });
       left.push(...steps.filter(({ username }) => !written.has(username)));
       done += steps.length;
       if (done === plan.steps.length) break;
@@ -169,7 +170,7 @@ async function createTalkgroups(
 ): Promise<ReadonlyMap<string, TalkgroupId>> {
   const made = new Map<string, TalkgroupId>();
   for (const name of names) {
-    const { id } = await createTalkgroup(database, soon(), { name, wrap });
+    const { id } = await createTalkgroup(database, soon(), { name, wrap, by: operator() });
     made.set(name, id as TalkgroupId);
   }
   return made;
@@ -240,6 +241,7 @@ export async function exportCommand(file: string): Promise<void> {
     async (database) => {
       const target = file === '-' ? null : await createNew(file);
       try {
+        await noteAct(database, soon(), operator(), { act: 'fleet_exported', details: {} });
         const rows = await writeAll(database, async (text) => {
           if (target === null) process.stdout.write(text);
           else await target.appendFile(text);

@@ -1,10 +1,12 @@
 // What the commands share: the database of the service, passwords from the prompt, and how a command fails.
+import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
 import { Writable } from 'node:stream';
 import { readConfig } from '../config/config.js';
 import { isPassword } from '../credentials/passwords.js';
 import { isNewUsername, normalizeUsername } from '../credentials/usernames.js';
+import type { Actor } from '../db/acts.js';
 import { type Database, openDatabase } from '../db/client.js';
 import { type Deadline, deadlineIn } from '../db/deadline.js';
 import { borrowEmbedded, hasEmbedded } from '../db/embedded.js';
@@ -17,6 +19,18 @@ export const COMMAND_MS = 10_000;
 
 /** Of one statement. */
 export const soon = (): Deadline => deadlineIn(COMMAND_MS);
+
+/** Who runs this command, as the audit log names it: the account of the system. */
+export const operator = (): Actor => ({ id: null, name: `command ${accountName()}`, way: 'command' });
+
+function accountName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // Expected in a container whose user is a number only.
+    return String(process.getuid?.() ?? 'unknown');
+  }
+}
 
 /** cli.ts prints the message, and the exit code is 1. */
 export function fail(message: string): never {

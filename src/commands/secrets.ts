@@ -1,12 +1,13 @@
 // Runs the commands that manage the master secrets of talkgroups.
 import { readConfig } from '../config/config.js';
+import { noteAct } from '../db/acts.js';
 import { EPOCHS_KEPT } from '../db/rotation.js';
 import { type HolderId, readId, type TalkgroupId } from '../ids.js';
 import { exportEpochs } from '../keys/exporting.js';
 import { checkSecrets, renewSecretOf, rewrapSecrets } from '../keys/secrets.js';
 import { createKeyring } from '../keys/wrapping.js';
 import { createLog } from '../log.js';
-import { COMMAND_MS, fail, soon, withDatabase } from './running.js';
+import { COMMAND_MS, fail, operator, soon, withDatabase } from './running.js';
 
 /** Encrypts the master secrets with the first key of SECRETS_KEY. */
 export async function rotateSecretsCommand(): Promise<void> {
@@ -16,7 +17,7 @@ export async function rotateSecretsCommand(): Promise<void> {
   const { wrapped, unreadable, left } = await withDatabase(
     async (database) => {
       await checkSecrets(database, soon(), keyring);
-      return rewrapSecrets(database, keyring);
+      return rewrapSecrets(database, { keyring, by: operator() });
     },
     { mayCreate: false },
   );
@@ -35,7 +36,16 @@ export async function exportSecretsCommand(options: ExportOptions): Promise<void
   const keyring = createKeyring(readConfig().SECRETS_KEY);
   const parts = { keyring, log: createLog('warn'), ms: COMMAND_MS };
   const exported = await withDatabase(
-    (database) => exportEpochs({ database, ...parts }, { talkgroup, holder, epochs }),
+    async (database) => {
+      const keys = await exportEpochs({ database, ...parts }, { talkgroup, holder, epochs });
+      // Before they are printed: nobody has keys that no act names.
+      if (keys !== null && typeof keys !== 'string')
+        await noteAct(database, soon(), operator(), {
+          act: 'keys_exported',
+          ...{ talkgroup, details: { holder_id: holder, epochs } },
+        });
+      return keys;
+    },
     { mayCreate: false },
   );
   if (exported === null)
@@ -70,7 +80,7 @@ export async function renewSecretCommand(options: RenewOptions): Promise<void> {
   const renewed = await withDatabase(
     async (database) => {
       await checkSecrets(database, soon(), keyring); // else nodes could not decrypt the new one
-      return renewSecretOf(database, soon(), { talkgroup, keyring, isRestored });
+      return renewSecretOf(database, soon(), { talkgroup, keyring, isRestored, by: operator() });
     },
     { mayCreate: false },
   );

@@ -78,6 +78,16 @@ export const accountSettings = {
     description: 'Whether `POST /auth/register` creates accounts.',
     notes: '`closed`: it answers 403. The command `talkgroup-radio user add` adds users.',
   }),
+  AUDIT_DAYS: keys.whole({
+    level: 'basic',
+    unit: 'days',
+    minimum: 1,
+    maximum: 3650,
+    default: 365,
+    description: 'How long the audit log keeps an act of an administrator or a command.',
+    beyond: 'The service deletes what is older.',
+    notes: 'Every node must have the same value. The shortest one counts.',
+  }),
   TALKGROUP_DIRECTORY: keys.choice(['all', 'admin'], {
     level: 'basic',
     unit: 'choice',

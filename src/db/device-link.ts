@@ -1,5 +1,6 @@
 // Links a user with the device of a serial.
 import type { DeviceId, UserId } from '../ids.js';
+import { type Actor, acting, writeAct } from './acts.js';
 import type { Database } from './client.js';
 import type { Deadline } from './deadline.js';
 import { type Notice, noticeOf, notifyAll } from './notice.js';
@@ -11,6 +12,8 @@ export const SITE_UNKNOWN = 'unknown';
 
 export interface Link {
   readonly user: UserId;
+  /** null: the user, at a login. */
+  readonly by: Actor | null;
   /** Stored in NFC, whatever its form here. */
   readonly serial: string;
   /** For a device that the link creates. */
@@ -51,14 +54,16 @@ export const holdersFollow = (sql: Sql): Fragment => sql`
 export async function linkDevice(
   database: Database,
   deadline: Deadline,
-  { user, serial, site, name, mayBeAdmin }: Link,
+  { user, by, serial, site, name, mayBeAdmin }: Link,
 ): Promise<Linking | null> {
   const text = serial.normalize('NFC');
   const notices = [noticeOf({ kind: 'user_promoted', user })];
-  const [row] = await database.write<Row>(
+  const [row] = await writeAct<Row>(
+    database,
     deadline,
+    by,
     // The first update changes nothing; it makes `returning` answer for a device that already exists.
-    (sql) => sql`
+    (sql, noted) => sql`
       with account as materialized (
         select id, role = 'user' as is_plain, device_id from users where id = ${user} for no key update
       ), device as (
@@ -72,10 +77,14 @@ export async function linkDevice(
         returning users.id, users.device_id
       ), moved as (
         ${holdersFollow(sql)}
-      )
+      ), ${acting(sql, by, {
+        act: 'device_linked',
+        from: sql`from linked`,
+        ...{ user: sql`id`, device: sql`device_id`, details: { serial: text } },
+      })}
       select account.device_id as before, linked.id is not null as is_linked,
              device.id, device.name, device.site, device.serial, device.active, device.created_at,
-             case when linked.id is not null then ${notifyAll(sql, notices)} end
+             case when linked.id is not null then ${notifyAll(sql, notices)} end ${noted}
       from account left join device on true left join linked on true`,
   );
   if (row === undefined) return null;

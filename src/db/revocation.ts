@@ -1,6 +1,7 @@
 // Voids the tokens of a user, in one statement with what else is taken from the account.
 import { randomUUID } from 'node:crypto';
-import type { UserId } from '../ids.js';
+import type { DeviceId, UserId } from '../ids.js';
+import { type Act, type Actor, acting, writeAct } from './acts.js';
 import type { Database } from './client.js';
 import type { Deadline } from './deadline.js';
 import { type Notice, noticeOf, notifyAll, notifyOwnUser } from './notice.js';
@@ -16,18 +17,20 @@ import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from '.
 export async function revokeTokens(
   database: Database,
   deadline: Deadline,
-  { user, isOwn, also, isRelinked = false }: Revocation,
+  { user, by, act, device = null, also, isRelinked = false }: Revocation,
 ): Promise<readonly Notice[] | null> {
   const notices = isRelinked ? relinkNotices(user) : [noticeOf({ kind: 'user_revoked', user })];
-  const [revoked] = await database.write<Rotated>(
+  const [revoked] = await writeAct<Rotated>(
+    database,
     deadline,
-    (sql) => sql`
+    by,
+    (sql, noted) => sql`
       with ${revoking(sql, {
         whose: also === undefined ? sql`id = ${user}` : sql`id = ${user} and role = 'user'`,
         withLogins: also !== undefined,
-        ...{ isOwn, also },
-      })}
-      select ${notifyAll(sql, notices)}, ${rotationNotices(sql)} from revoked`,
+        ...{ isOwn: by === null, also },
+      })}, ${acting(sql, by, { act, from: sql`from revoked`, user: sql`id`, device: deviceIn(sql, act, device) })}
+      select ${notifyAll(sql, notices)}, ${rotationNotices(sql)} ${noted} from revoked`,
   );
   return revoked === undefined ? null : [...notices, ...revoked.notices];
 }
@@ -38,15 +41,28 @@ export const relinkNotices = (user: UserId): readonly Notice[] =>
 
 export interface Revocation {
   readonly user: UserId;
-  readonly isOwn: boolean;
+  /** null: the user. */
+  readonly by: Actor | null;
+  readonly act: RevokingAct;
+  /** That the act names. */
+  readonly device?: DeviceId | null;
   /** What the statement sets besides, in an account that is no administrator's. Logins that are under way end, too. */
   readonly also?: (sql: Sql) => Fragment;
   /** With `relinkNotices`. */
   readonly isRelinked?: boolean;
 }
 
+/** Acts that revoke tokens. */
+type RevokingAct = Extract<
+  Act,
+  'tokens_revoked' | 'password_set' | 'user_locked' | 'device_linked' | 'device_unlinked' | 'admin_removed'
+>;
+
 export interface TakingBack {
   readonly username: string;
+  readonly by: Actor;
+  readonly act: RevokingAct;
+  readonly device?: DeviceId | null;
   /** Also the tokens of logins that are under way, with the password or the role of before. A login waits some seconds then. */
   readonly withLogins?: boolean;
   /** An admin becomes a plain user. The only admin stays one. */
@@ -60,25 +76,40 @@ export interface TakingBack {
 export async function takeBack(
   database: Database,
   deadline: Deadline,
-  { username, withLogins = false, isDemoted = false, isRelinked = false, also }: TakingBack,
+  {
+    username,
+    by,
+    act,
+    device = null,
+    withLogins = false,
+    isDemoted = false,
+    isRelinked = false,
+    also,
+  }: TakingBack,
 ): Promise<boolean> {
   const told = { id: randomUUID(), kind: 'user_revoked' } as const;
   const read = { id: randomUUID(), kind: 'user_promoted' } as const;
-  const taken = await database.write(
+  const taken = await writeAct(
+    database,
     deadline,
+    by,
     // Two demotions lock the same rows in the same order: the second one sees what the first one left.
-    (sql) => sql`
+    (sql, noted) => sql`
       with admins as materialized (
         select id from users where ${isDemoted}::boolean and role = 'admin' order by id for no key update
       ), ${revoking(sql, {
         whose: sql`username = ${username} and (not ${isDemoted}::boolean or (select count(*) from admins) > 1)`,
         ...{ isOwn: false, withLogins, isDemoted, also },
-      })}
+      })}, ${acting(sql, by, { act, from: sql`from revoked`, user: sql`id`, device: deviceIn(sql, act, device) })}
       select ${notifyOwnUser(sql, told)}, case when ${isRelinked}::boolean then ${notifyOwnUser(sql, read)} end,
-             ${rotationNotices(sql)} from revoked users`,
+             ${rotationNotices(sql)} ${noted} from revoked users`,
   );
   return taken.length > 0;
 }
+
+/** The device that an act names: a new one, or the one that was taken away. */
+const deviceIn = (sql: Sql, act: Act, device: DeviceId | null): Fragment =>
+  act === 'device_unlinked' ? sql`(select device_id from users u where u.id = revoked.id)` : sql`${device}`;
 
 /** A login reads the account, and issues its token at most so long after (s): the wait for the hash is 2.5 s at most. */
 const LOGIN_S_MAX = 4;

@@ -50,7 +50,7 @@ interface Rotating {
   readonly which: Fragment;
   readonly useInMs: number | Fragment;
   /**
-   * Where they have more than MEMBERS_AT_ONCE members, the statement only marks them: `keys/due-rotations.ts` rotates them
+   * Where they have more than MEMBERS_AT_ONCE members, the statement only marks them: `keys/rotations/due.ts` rotates them
    * in parts. For statements that take away a right, which must not wait for a count.
    */
   readonly mayPutOff?: boolean;

@@ -87,11 +87,9 @@ export const deviceRoutes =
       },
     } as const;
 
-    app.patch('/devices/:id', change, async ({ params, body, deadline }) => {
-      const device = await store.changeDevice(database, deadline, {
-        device: readDeviceId(params.id),
-        change: body,
-      });
+    app.patch('/devices/:id', change, async ({ params, body, actor: by, deadline }) => {
+      const id = readDeviceId(params.id);
+      const device = await store.changeDevice(database, deadline, { device: id, change: body, by });
       if (device === null) throw new AppError('device_not_found');
       return { device };
     });
@@ -110,11 +108,11 @@ export const deviceRoutes =
       },
     } as const;
 
-    app.patch('/devices/:id/status', setStatus, async ({ params, body, deadline }) => {
+    app.patch('/devices/:id/status', setStatus, async ({ params, body, actor: by, deadline }) => {
       const device = readDeviceId(params.id);
       const notice = noticeOf({ kind: 'device_changed', device });
       const { active } = body;
-      const notices = await store.setDeviceActive(database, deadline, { device, active, notice });
+      const notices = await store.setDeviceActive(database, deadline, { device, active, notice, by });
       if (notices === null) throw new AppError('device_not_found');
       await confirmAll(tell, notices, deadline);
       return ok;

@@ -1,5 +1,6 @@
 // Reads and writes devices in PostgreSQL.
 
+import { type Actor, acting, writeAct } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify } from '../db/notice.js';
@@ -68,12 +69,14 @@ export async function deviceOf(
 export async function setDeviceActive(
   database: Database,
   deadline: Deadline,
-  { device, active, notice }: { device: DeviceId; active: boolean; notice: Notice },
+  { device, active, notice, by }: { device: DeviceId; active: boolean; notice: Notice; by: Actor },
 ): Promise<readonly Notice[] | null> {
-  const [changed] = await database.write<Rotated & { is_news: boolean }>(
+  const [changed] = await writeAct<Rotated & { is_news: boolean }>(
+    database,
     deadline,
+    by,
     // Only a device that was enabled rotates: disabling it again loses nothing more.
-    (sql) => sql`
+    (sql, noted) => sql`
       with before as materialized (
         select id, active from devices where id = ${device} for no key update
       ), changed as (
@@ -88,8 +91,12 @@ export async function setDeviceActive(
         ),
         useInMs: 0,
         mayPutOff: true,
+      })}, ${acting(sql, by, {
+        act: active ? 'device_enabled' : 'device_disabled',
+        from: sql`from changed where is_news`,
+        device: sql`id`,
       })}
-      select is_news, case when is_news then ${notify(sql, notice)} end, ${rotationNotices(sql)} from changed`,
+      select is_news, case when is_news then ${notify(sql, notice)} end, ${rotationNotices(sql)} ${noted} from changed`,
   );
   if (changed === undefined) return null;
   // Who is told reads the users of the device anew, which costs them audio.
@@ -100,15 +107,20 @@ export async function setDeviceActive(
 export async function changeDevice(
   database: Database,
   deadline: Deadline,
-  { device, change }: { device: DeviceId; change: DeviceChange },
+  { device, change, by }: { device: DeviceId; change: DeviceChange; by: Actor },
 ): Promise<Static<typeof Device> | null> {
   const { name = null, site = null } = change;
-  const [changed] = await database.write<Static<typeof Device>>(
+  const [changed] = await writeAct<Static<typeof Device>>(
+    database,
     deadline,
-    (sql) => sql`
-      update devices set name = coalesce(${name}, name), site = coalesce(${site}, site)
-      where id = ${device}
-      returning id, name, site, serial, active, created_at`,
+    by,
+    (sql, noted) => sql`
+      with changed as (
+        update devices set name = coalesce(${name}, name), site = coalesce(${site}, site)
+        where id = ${device}
+        returning id, name, site, serial, active, created_at
+      ), ${acting(sql, by, { act: 'device_changed', from: sql`from changed`, device: sql`id`, details: { name, site } })}
+      select id, name, site, serial, active, created_at ${noted} from changed`,
   );
   return changed ?? null;
 }

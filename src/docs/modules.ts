@@ -16,6 +16,10 @@ export interface Module {
 export type Modules = Readonly<Record<string, Module>>;
 
 const serviceModules: Modules = {
+  'src/audit': {
+    purpose: 'the audit log: reads it, deletes what is old, counts acts',
+    imports: ['src/db', 'src/http', 'src/protocol'],
+  },
   'src/auth': {
     purpose: 'accounts, tokens, the hash queue, login limits, the guard of REST',
     imports: ['src/credentials', 'src/db', 'src/http'],
@@ -70,7 +74,18 @@ const serviceModules: Modules = {
   },
   'src/metrics': {
     purpose: 'all metrics, and `GET /metrics`',
-    imports: ['src/auth', 'src/db', 'src/gps', 'src/http', 'src/keys', 'src/relay/relay-side', 'src/tls'],
+    imports: [
+      ...[
+        'src/audit',
+        'src/auth',
+        'src/db',
+        'src/gps',
+        'src/http',
+        'src/keys',
+        'src/relay/relay-side',
+        'src/tls',
+      ],
+    ],
   },
   'src/protocol': {
     purpose: 'the wire: frames, messages, codes, closes',

@@ -61,9 +61,12 @@ export const emergencyRoutes =
       },
     } as const;
 
-    app.post('/emergencies/:id/ack', acknowledge, async ({ params, user, deadline }) => {
+    app.post('/emergencies/:id/ack', acknowledge, async ({ params, user, actor, deadline }) => {
       const id = readEmergencyId(params.id);
-      const notice = await store.acknowledgeEmergency(database, deadline, { id, by: user.sub });
+      const notice = await store.acknowledgeEmergency(database, deadline, {
+        id,
+        by: { ...actor, id: user.sub },
+      });
       if (notice === null) throw new AppError('emergency_not_found');
       await confirm(tell, notice, deadline);
       return ok;
@@ -85,10 +88,11 @@ export const emergencyRoutes =
       },
     } as const;
 
-    app.post('/emergencies/:id/clear', clear, async ({ params, user, deadline }) => {
+    app.post('/emergencies/:id/clear', clear, async ({ params, user, actor, deadline }) => {
       const id = readEmergencyId(params.id);
-      const by = { by: user.sub, isAdmin: user.role === 'admin' };
-      const outcome = await store.clearEmergency(database, deadline, { id, ...by });
+      const by = { ...actor, id: user.sub };
+      const isAdmin = user.role === 'admin';
+      const outcome = await store.clearEmergency(database, deadline, { id, by, isAdmin });
       if (outcome === 'unknown') throw new AppError('emergency_not_found');
       if (outcome === 'forbidden') throw new AppError('not_your_emergency');
       await confirm(tell, outcome, deadline);

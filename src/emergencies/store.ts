@@ -1,5 +1,6 @@
 // Reads and writes emergencies in PostgreSQL. The relay raises them. REST and the relay acknowledge and clear them.
 import { randomUUID } from 'node:crypto';
+import { type Actor, acting, writeAct } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify, notifyOwnTalkgroup } from '../db/notice.js';
@@ -64,22 +65,37 @@ export type EmergencyNotice = Notice & {
   readonly talkgroup: TalkgroupId;
 };
 
+/** A user who acts over REST or a relay. */
+export type ActingUser = Actor & { readonly id: UserId };
+
 /** Also of one acknowledged before, whose first acknowledgement stays. null: no such open emergency. */
 export async function acknowledgeEmergency(
   database: Database,
   deadline: Deadline,
-  { id, by }: { id: string; by: UserId },
+  { id, by }: { id: string; by: ActingUser },
 ): Promise<EmergencyNotice | null> {
   const notice = { id: randomUUID(), kind: 'emergency_changed' } as const;
-  const [open] = await database.write<{ talkgroup_id: TalkgroupId }>(
+  const [open] = await writeAct<{ talkgroup_id: TalkgroupId }>(
+    database,
     deadline,
-    (sql) => sql`
-      update emergencies
-      set state = 'acknowledged',
-          acknowledged_at = coalesce(acknowledged_at, now()),
-          acknowledged_by = coalesce(acknowledged_by, ${by})
-      where id = ${id} and state <> 'cleared'
-      returning talkgroup_id, ${notifyOwnTalkgroup(sql, notice)}`,
+    by,
+    (sql, noted) => sql`
+      with open as materialized (
+        select id, state = 'raised' as is_news from emergencies
+        where id = ${id} and state <> 'cleared' for no key update
+      ), acknowledged as (
+        update emergencies e
+        set state = 'acknowledged',
+            acknowledged_at = coalesce(acknowledged_at, now()),
+            acknowledged_by = coalesce(acknowledged_by, ${by.id})
+        from open where e.id = open.id
+        returning e.id, user_id, talkgroup_id, is_news
+      ), ${acting(sql, by, {
+        act: 'emergency_acknowledged',
+        from: sql`from acknowledged where is_news and user_id is distinct from ${by.id}`,
+        ...{ user: sql`user_id`, talkgroup: sql`talkgroup_id`, details: { emergency_id: sql`id` } },
+      })}
+      select talkgroup_id, ${notifyOwnTalkgroup(sql, notice)} ${noted} from acknowledged`,
   );
   return open === undefined ? null : { ...notice, talkgroup: open.talkgroup_id };
 }
@@ -92,23 +108,29 @@ export async function acknowledgeEmergency(
 export async function clearEmergency(
   database: Database,
   deadline: Deadline,
-  { id, by, isAdmin }: { id: string; by: UserId; isAdmin: boolean },
+  { id, by, isAdmin }: { id: string; by: ActingUser; isAdmin: boolean },
 ): Promise<EmergencyNotice | 'forbidden' | 'unknown'> {
   const notice = { id: randomUUID(), kind: 'emergency_changed' } as const;
-  const [open] = await database.write<{ talkgroup_id: TalkgroupId | null; may: boolean }>(
+  const [open] = await writeAct<{ talkgroup_id: TalkgroupId | null; may: boolean }>(
+    database,
     deadline,
-    (sql) => sql`
+    by,
+    (sql, noted) => sql`
       with open as (
-        select id, ${isAdmin} or user_id = ${by} as may from emergencies
+        select id, ${isAdmin} or user_id = ${by.id} as may from emergencies
         where id = ${id} and state <> 'cleared'
       ), cleared as (
         update emergencies e
-        set state = 'cleared', cleared_at = now(), cleared_by = ${by}
+        set state = 'cleared', cleared_at = now(), cleared_by = ${by.id}
         from open
         where e.id = open.id and open.may and e.state <> 'cleared'
-        returning e.id, talkgroup_id, ${notifyOwnTalkgroup(sql, notice)}
-      )
-      select talkgroup_id, may from open left join cleared using (id)`,
+        returning e.id, user_id, talkgroup_id, ${notifyOwnTalkgroup(sql, notice)}
+      ), ${acting(sql, by, {
+        act: 'emergency_cleared',
+        from: sql`from cleared where user_id is distinct from ${by.id}`,
+        ...{ user: sql`user_id`, talkgroup: sql`talkgroup_id`, details: { emergency_id: sql`id` } },
+      })}
+      select talkgroup_id, may ${noted} from open left join cleared using (id)`,
   );
   if (open === undefined) return 'unknown';
   if (!open.may) return 'forbidden';

@@ -1,4 +1,5 @@
 // Reads and writes many users with their devices and memberships at once, for an import and an export.
+import { type Actor, acting } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { holdersFollow, SITE_UNKNOWN } from '../db/device-link.js';
@@ -101,7 +102,7 @@ export async function writeRows(
   database: Database,
   deadline: Deadline,
   rows: readonly Write[],
-  accounts: Accounts,
+  { accounts, by }: { readonly accounts: Accounts; readonly by: Actor },
 ): Promise<ReadonlySet<string>> {
   const notices = rows.flatMap(({ user }) =>
     user === null ? [] : [noticeOf({ kind: 'user_promoted', user })],
@@ -136,7 +137,7 @@ export async function writeRows(
       ), moved as (
         ${holdersFollow(sql)}
       ), row_of as (
-        select w.username, coalesce(a.id, u.id) as id, w.groups, coalesce(d.site, own.site, ${SITE_UNKNOWN}) as site
+        select w.username, w.serial, w.user_id is null as is_new, coalesce(a.id, u.id) as id, d.id as device_id, w.groups, coalesce(d.site, own.site, ${SITE_UNKNOWN}) as site
         from wanted w
         left join added a on a.username = w.username and w.user_id is null
         left join users u on u.id = w.user_id
@@ -149,7 +150,12 @@ export async function writeRows(
         select r.id, t.id, r.site, t.rotation_counter
         from row_of r cross join json_array_elements_text(r.groups) g (id) join talkgroups t on t.id = g.id::uuid
         on conflict do nothing
-      )
+      ), ${acting(sql, by, { act: 'user_added', from: sql`from row_of where is_new`, ...ofRow(sql) })}, ${acting(
+        sql,
+        by,
+        { act: 'user_changed', from: sql`from row_of where not is_new`, ...ofRow(sql) },
+        'also_acted',
+      )}
       select (select coalesce(json_agg(username), '[]') from row_of) as usernames, ${notifyAll(sql, notices)}`;
   try {
     const [written] = await database.write(deadline, statement);
@@ -161,17 +167,37 @@ export async function writeRows(
   }
 }
 
+/** What an act names of a row of `row_of`. */
+const ofRow = (sql: Sql) => ({
+  ...{ user: sql`id`, device: sql`device_id` },
+  details: {
+    ...{ username: sql`username`, serial: sql`serial` },
+    talkgroups: sql`(
+      select jsonb_agg(t.name order by t.name) from json_array_elements_text(groups) g (id)
+      join talkgroups t on t.id = g.id::uuid)`,
+  },
+});
+
 /** Gives devices another name and site. As by REST no relay hears of it: to read its users anew would cost them audio. */
 export async function renameDevices(
   database: Database,
   deadline: Deadline,
   devices: readonly { readonly id: DeviceId; readonly name: string; readonly site: string }[],
+  by: Actor,
 ): Promise<void> {
   await database.write(
     deadline,
     (sql) => sql`
-      update devices d set name = w.name, site = w.site
-      from json_to_recordset(${json(sql, devices)}) as w (id uuid, name text, site text) where d.id = w.id`,
+      with changed as (
+        update devices d set name = w.name, site = w.site
+        from json_to_recordset(${json(sql, devices)}) as w (id uuid, name text, site text) where d.id = w.id
+        returning d.id, d.name, d.site
+      ), ${acting(sql, by, {
+        act: 'device_changed',
+        from: sql`from changed`,
+        ...{ device: sql`id`, details: { name: sql`name`, site: sql`site` } },
+      })}
+      select count(*) from changed`,
   );
 }
 

@@ -186,11 +186,11 @@ export const holderRoutes =
       },
     } as const;
 
-    app.post('/keys/holders/:id/accept', accept, async ({ user, ip, params, body, deadline }) => {
+    app.post('/keys/holders/:id/accept', accept, async ({ user, actor, ip, params, body, deadline }) => {
       const id = readHolderId(params.id);
       const noticeId = randomUUID();
       if (user.role === 'admin') {
-        const notice = await store.acceptHolder(database, deadline, { id, noticeId, by: 'admin' });
+        const notice = await store.acceptHolder(database, deadline, { id, noticeId, by: { admin: actor } });
         if (notice === null) throw new AppError('holder_not_found');
         await confirm(tell, notice, deadline);
         return ok;
@@ -222,10 +222,10 @@ export const holderRoutes =
       },
     } as const;
 
-    app.delete('/keys/holders/:id', remove, async ({ user, params, deadline }) => {
+    app.delete('/keys/holders/:id', remove, async ({ user, actor, params, deadline }) => {
       const id = readHolderId(params.id);
-      const owner = user.role === 'admin' ? null : user.sub;
-      const notices = await store.deleteHolder(database, deadline, { id, noticeId: randomUUID(), owner });
+      const by = user.role === 'admin' ? { admin: actor } : { owner: user.sub };
+      const notices = await store.deleteHolder(database, deadline, { id, noticeId: randomUUID(), by });
       if (notices === null) throw new AppError('holder_not_found');
       await confirmAll(tell, notices, deadline);
       return ok;

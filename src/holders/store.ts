@@ -1,4 +1,5 @@
 // Reads and writes key holders in PostgreSQL.
+import { type Actor, acting, writeAct } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify, notifyOwnHolders } from '../db/notice.js';
@@ -127,7 +128,7 @@ export async function acceptingKey(
 export interface Accepting {
   readonly id: HolderId;
   readonly noticeId: string;
-  readonly by: 'admin' | { readonly owner: UserId; readonly holder: HolderId };
+  readonly by: { readonly admin: Actor } | { readonly owner: UserId; readonly holder: HolderId };
 }
 
 /** Also when it was accepted before. The notification. null: no such holder, or the owner named none that may accept. */
@@ -136,47 +137,64 @@ export async function acceptHolder(
   deadline: Deadline,
   { id, noticeId, by }: Accepting,
 ): Promise<Notice | null> {
-  const [accepted] = await database.write<{ user_id: UserId }>(
+  const admin = 'admin' in by ? by.admin : null;
+  const [accepted] = await writeAct<{ user_id: UserId }>(
+    database,
     deadline,
-    (sql) => sql`
-      update key_holders h set accepted_at = coalesce(h.accepted_at, ${acceptedNow(sql, sql`h.user_id`)})
-      where h.id = ${id} ${
-        by === 'admin'
-          ? sql``
-          : sql`and h.user_id = ${by.owner} and exists (
-              select from key_holders a
-              where a.id = ${by.holder} and a.user_id = h.user_id and a.accepted_at is not null)`
-      }
-      returning h.user_id, ${notifyOwnHolders(sql, noticeId)}`,
+    admin,
+    (sql, noted) => sql`
+      with accepted as (
+        update key_holders h set accepted_at = coalesce(h.accepted_at, ${acceptedNow(sql, sql`h.user_id`)})
+        where h.id = ${id} ${
+          'admin' in by
+            ? sql``
+            : sql`and h.user_id = ${by.owner} and exists (
+                select from key_holders a
+                where a.id = ${by.holder} and a.user_id = h.user_id and a.accepted_at is not null)`
+        }
+        returning h.id, h.user_id
+      ), ${acting(sql, admin, {
+        act: 'holder_accepted',
+        from: sql`from accepted`,
+        ...{ user: sql`user_id`, details: { holder_id: sql`id` } },
+      })}
+      select user_id, ${notifyOwnHolders(sql, noticeId)} ${noted} from accepted`,
   );
   return accepted === undefined ? null : { id: noticeId, kind: 'holders_changed', user: accepted.user_id };
 }
 
-/** `owner` null: an administrator deletes that of any user. */
 export interface Deleting {
   readonly id: HolderId;
   readonly noticeId: string;
-  readonly owner: UserId | null;
+  /** An administrator, who deletes that of any user, or the owner. */
+  readonly by: { readonly admin: Actor } | { readonly owner: UserId };
 }
 
 /** Rotates the `required` talkgroups of its owner when it was accepted. The notifications. null: no such holder. */
 export async function deleteHolder(
   database: Database,
   deadline: Deadline,
-  { id, noticeId, owner }: Deleting,
+  { id, noticeId, by }: Deleting,
 ): Promise<readonly Notice[] | null> {
-  const [deleted] = await database.write<{ user_id: UserId } & Rotated>(
+  const [admin, owner] = 'admin' in by ? [by.admin, null] : [null, by.owner];
+  const [deleted] = await writeAct<{ user_id: UserId } & Rotated>(
+    database,
     deadline,
-    (sql) => sql`
+    admin,
+    (sql, noted) => sql`
       with lost as (
         delete from key_holders where id = ${id} and (${owner}::uuid is null or user_id = ${owner}::uuid)
-        returning user_id, accepted_at
+        returning id, user_id, accepted_at
       ), ${rotating(sql, {
         which: talkgroupsWithKeysOf(sql, sql`select user_id from lost where accepted_at is not null`),
         useInMs: 0,
         mayPutOff: true,
+      })}, ${acting(sql, admin, {
+        act: 'holder_deleted',
+        from: sql`from lost`,
+        ...{ user: sql`user_id`, details: { holder_id: sql`id` } },
       })}
-      select user_id, ${rotationNotices(sql)}, ${notifyOwnHolders(sql, noticeId)}
+      select user_id, ${rotationNotices(sql)}, ${notifyOwnHolders(sql, noticeId)} ${noted}
       from lost`,
   );
   if (deleted === undefined) return null;

@@ -36,6 +36,7 @@ export const preamble = {
   tags: [
     { name: 'auth', description: 'Accounts: register, log in, change a password, log out everywhere.' },
     { name: 'users', description: 'The accounts, for administrators.' },
+    { name: 'audit', description: 'The acts of administrators and commands.' },
     { name: 'talkgroups', description: 'Talkgroups and their members.' },
     { name: 'devices', description: 'Devices, and the caller with its device.' },
     { name: 'gps', description: 'Positions of devices.' },

@@ -9,6 +9,7 @@ import { readDeviceId, readTalkgroupId } from '../http/paths.js';
 import { answers } from '../http/schemas.js';
 import { type HolderId, readId, type TalkgroupId } from '../ids.js';
 import { sealedPage } from './epochs.js';
+import * as rotations from './rotations/store.js';
 import {
   EPOCHS_MAX,
   EpochQuery,
@@ -48,7 +49,7 @@ export const keyRoutes =
     } as const;
 
     app.get('/keys/rotation', read, async ({ query, deadline }) => {
-      const rotation = await store.rotationOf(database, deadline, readTalkgroupId(query.talkgroup_id));
+      const rotation = await rotations.rotationOf(database, deadline, readTalkgroupId(query.talkgroup_id));
       if (rotation === null) throw new AppError('talkgroup_not_found');
       return rotation;
     });
@@ -69,20 +70,20 @@ export const keyRoutes =
       },
     } as const;
 
-    app.post('/keys/rotate', advance, async ({ body, deadline }) => {
+    app.post('/keys/rotate', advance, async ({ body, actor: by, deadline }) => {
       const { talkgroup_id = '', device_id, use_in_ms: useInMs = USE_IN_MS } = body;
       if (device_id !== undefined) {
         const device = readDeviceId(device_id);
-        const done = await store.rotateForDevice(database, deadline, { device, useInMs });
+        const done = await rotations.rotateForDevice(database, deadline, { device, useInMs, by });
         if (done === null) throw new AppError('device_not_found');
         await confirmAll(tell, done.notices, deadline);
         return { rotated: [...done.rotations] };
       }
       const talkgroup = readTalkgroupId(talkgroup_id);
-      const { rotations, notices } = await store.rotate(database, deadline, { talkgroup, useInMs });
-      const [rotation] = rotations;
+      const done = await rotations.rotate(database, deadline, { talkgroup, useInMs, by });
+      const [rotation] = done.rotations;
       if (rotation === undefined) throw new AppError('talkgroup_not_found');
-      await confirmAll(tell, notices, deadline);
+      await confirmAll(tell, done.notices, deadline);
       return rotation;
     });
 

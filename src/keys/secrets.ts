@@ -1,5 +1,6 @@
 // Compares the stored master secrets with the configured keys at start, and encrypts or replaces them for a command.
 import { randomBytes } from 'node:crypto';
+import type { Actor } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import { type Deadline, deadlineIn } from '../db/deadline.js';
 import { ConfigError } from '../errors.js';
@@ -53,10 +54,11 @@ export function renewSecretOf(
     talkgroup,
     keyring,
     isRestored = false,
-  }: { talkgroup: TalkgroupId; keyring: Keyring; isRestored?: boolean },
+    by,
+  }: { talkgroup: TalkgroupId; keyring: Keyring; isRestored?: boolean; by: Actor },
 ) {
   return renewSecret(database, deadline, {
-    ...{ talkgroup, isRestored },
+    ...{ talkgroup, isRestored, by },
     secret: keyring.wrap(talkgroup, randomBytes(SECRET_BYTES)),
   });
 }
@@ -70,7 +72,11 @@ const BATCH_MS_MAX = 10_000;
  * Wraps every secret with the first key. Each batch stands by itself and a secret that is wrapped is not read again,
  * so a run that was cut off is simply repeated, also beside another one and while the service creates talkgroups.
  */
-export async function rewrapSecrets(database: Database, keyring: Keyring, batch = BATCH): Promise<Rewrapped> {
+export async function rewrapSecrets(
+  database: Database,
+  { keyring, by }: { keyring: Keyring; by: Actor },
+  batch = BATCH,
+): Promise<Rewrapped> {
   const { wrapsWith } = keyring;
   if (wrapsWith === null) throw new Error('SECRETS_KEY is not set: no key to encrypt with');
   const unreadable: TalkgroupId[] = [];
@@ -90,7 +96,7 @@ export async function rewrapSecrets(database: Database, keyring: Keyring, batch 
       unreadable.push(talkgroup);
       return [];
     });
-    wrapped += await replaceSecrets(database, deadlineIn(BATCH_MS_MAX), changes);
+    wrapped += await replaceSecrets(database, deadlineIn(BATCH_MS_MAX), { changes, by });
     after = last.talkgroup;
   }
   const kinds = await secretsByKey(database, deadlineIn(BATCH_MS_MAX));

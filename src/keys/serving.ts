@@ -2,7 +2,7 @@
 import type { Database } from '../db/client.js';
 import type { Tell } from '../db/notice.js';
 import { AppError } from '../errors.js';
-import { createDueRotations, type DueFigures } from './due-rotations.js';
+import { createDueRotations, type DueFigures } from './rotations/due.js';
 import { createSealing, type SealingFigures } from './sealing.js';
 import type { Keyring } from './wrapping.js';
 

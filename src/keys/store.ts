@@ -1,112 +1,11 @@
-// Reads and writes rotation counters and master secrets in PostgreSQL. Only this file selects a stored secret.
-import assert from 'node:assert/strict';
+import { type Actor, acting, writeAct } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import type { Notice } from '../db/notice.js';
-import type { Sql } from '../db/pool.js';
-import {
-  AT_ONCE,
-  announcing,
-  EPOCHS_KEPT,
-  MEMBERS_AT_ONCE,
-  nextUseAt,
-  type Rotated,
-  rotating,
-  rotationNotices,
-  USE_IN_MS,
-} from '../db/rotation.js';
-import type { DeviceId, HolderId, TalkgroupId, UserId } from '../ids.js';
+import { announcing, EPOCHS_KEPT, nextUseAt, rotationNotices, USE_IN_MS } from '../db/rotation.js';
+import type { HolderId, TalkgroupId, UserId } from '../ids.js';
 import type { Static } from '../typebox.js';
 import type { Rotation } from './schemas.js';
 import type { StoredSecret } from './wrapping.js';
-
-/** null: no such talkgroup. */
-export async function rotationOf(
-  database: Database,
-  deadline: Deadline,
-  talkgroup: TalkgroupId,
-): Promise<Static<typeof Rotation> | null> {
-  const [rotation] = await database.read<Static<typeof Rotation>>(
-    deadline,
-    (sql) => sql`select id as talkgroup_id, rotation_counter from talkgroups where id = ${talkgroup}`,
-  );
-  return rotation ?? null;
-}
-
-/** A rotation by an administrator, with its notifications. */
-export interface Advanced extends Rotated {
-  readonly rotations: readonly Static<typeof Rotation>[];
-}
-
-/** The counter after adding one. `useInMs`: until talkers use the epoch. No rotation: no such talkgroup. */
-export function rotate(
-  database: Database,
-  deadline: Deadline,
-  { talkgroup, useInMs }: { talkgroup: TalkgroupId; useInMs: number },
-): Promise<Advanced> {
-  return advance(database, deadline, (sql) =>
-    rotating(sql, { which: sql`select id from talkgroups where id = ${talkgroup}`, useInMs }),
-  );
-}
-
-/** The same for the talkgroups of all users linked to the device, unless their encryption is `off`. null: no such device. */
-export async function rotateForDevice(
-  database: Database,
-  deadline: Deadline,
-  { device, useInMs }: { device: DeviceId; useInMs: number },
-): Promise<Advanced | null> {
-  const [found] = await database.read(deadline, (sql) => sql`select id from devices where id = ${device}`);
-  if (found === undefined) return null;
-  return advance(database, deadline, (sql) =>
-    rotating(sql, {
-      which: sql`
-        select m.talkgroup_id from users u join memberships m on m.user_id = u.id
-        join talkgroups k on k.id = m.talkgroup_id
-        where u.device_id = ${device} and k.encryption <> 'off'`,
-      useInMs,
-    }),
-  );
-}
-
-/**
- * Rotates what is due, at most 10 talkgroups, and no further one beyond MEMBERS_AT_ONCE members. Two nodes that look at once
- * take different ones. No rotation is put off for more than an hour: what is due later was set by a clock that was ahead. The
- * notifications. None: nothing was due.
- */
-export async function rotateDue(database: Database, deadline: Deadline): Promise<readonly Notice[]> {
-  const { notices } = await advance(database, deadline, (sql) =>
-    rotating(sql, {
-      which: sql`
-        select id from (
-          select d.id, sum(m.count) over (order by d.rotate_due_at, d.id) - m.count as members_before
-          from (
-            select id, rotate_due_at from talkgroups
-            where rotate_due_at <= now() or rotate_due_at > now() + interval '61 minutes'
-            order by rotate_due_at limit 10 for no key update skip locked
-          ) d cross join lateral (select count(*) from memberships where talkgroup_id = d.id) m
-        ) due where members_before < ${MEMBERS_AT_ONCE}::integer`,
-      useInMs: sql`case when t.rotate_due_at = ${AT_ONCE(sql)} then 0 else ${USE_IN_MS}::integer end`,
-    }),
-  );
-  return notices;
-}
-
-async function advance(
-  database: Database,
-  deadline: Deadline,
-  rotation: (sql: Sql) => ReturnType<typeof rotating>,
-): Promise<Advanced> {
-  const [advanced] = await database.write<Advanced>(
-    deadline,
-    (sql) => sql`
-      with ${rotation(sql)}
-      select ${rotationNotices(sql)}, (
-        select coalesce(json_agg(json_build_object('talkgroup_id', id, 'rotation_counter', rotation_counter)), '[]')
-        from rotated) as rotations`,
-  );
-  assert(advanced !== undefined, 'a SELECT without FROM has one row');
-  return advanced;
-}
 
 export interface EpochQuery {
   readonly talkgroup: TalkgroupId;
@@ -220,6 +119,7 @@ export async function secretsNotWrappedBy(
 }
 
 export interface NewSecret {
+  readonly by: Actor;
   readonly talkgroup: TalkgroupId;
   readonly secret: StoredSecret;
   /** The database is a restored one: the counter goes beyond all that may have been used since the backup. */
@@ -236,12 +136,14 @@ const RESTORED_STEP = 1_000_000;
 export async function renewSecret(
   database: Database,
   deadline: Deadline,
-  { talkgroup, secret: { bytes, wrappedBy }, isRestored }: NewSecret,
+  { talkgroup, secret: { bytes, wrappedBy }, isRestored, by }: NewSecret,
 ): Promise<Static<typeof Rotation> | 'no_secrets_key' | null> {
   const step = isRestored ? RESTORED_STEP : 1;
-  const [found] = await database.write<Static<typeof Rotation> & { rotation_counter: number | null }>(
+  const [found] = await writeAct<Static<typeof Rotation> & { rotation_counter: number | null }>(
+    database,
     deadline,
-    (sql) => sql`
+    by,
+    (sql, noted) => sql`
       with due as materialized (
         select id, wrapped_by is null or ${wrappedBy}::text is not null as is_kept_safe
         from talkgroups where id = ${talkgroup} for no key update
@@ -253,8 +155,12 @@ export async function renewSecret(
             newest_use_at = ${nextUseAt(sql, USE_IN_MS)}, rotate_due_at = null
         from due where t.id = due.id and is_kept_safe
         returning t.id, t.rotation_counter, t.newest_use_at, gen_random_uuid() as notice_id
-      ), ${announcing(sql)}
-      select due.id as talkgroup_id, rotated.rotation_counter, ${rotationNotices(sql)}
+      ), ${announcing(sql)}, ${acting(sql, by, {
+        act: 'secret_renewed',
+        from: sql`from rotated`,
+        ...{ talkgroup: sql`id`, details: { rotation_counter: sql`rotation_counter` } },
+      })}
+      select due.id as talkgroup_id, rotated.rotation_counter, ${rotationNotices(sql)} ${noted}
       from due left join rotated on true`,
   );
   if (found === undefined) return null;
@@ -268,16 +174,19 @@ export interface SecretChange {
   readonly to: StoredSecret;
 }
 
-/** Replaces the secrets that are still what they were; how many. */
+/** Replaces the secrets that are still what they were; how many. The act names no talkgroup. */
 export async function replaceSecrets(
   database: Database,
   deadline: Deadline,
-  changes: readonly SecretChange[],
+  { changes, by }: { changes: readonly SecretChange[]; by: Actor },
 ): Promise<number> {
   const column = (of: (change: SecretChange) => string | null) => `{${changes.map(of).join(',')}}`;
-  const replaced = await database.write(
+  const [replaced] = await writeAct<{ secrets: number }>(
+    database,
     deadline,
-    (sql) => sql`
+    by,
+    (sql, noted) => sql`
+      with replaced as (
       update talkgroups t set master_secret = decode(c.after, 'hex'), wrapped_by = c.wrapped_by
       from unnest(
         ${column(({ talkgroup }) => talkgroup)}::uuid[],
@@ -286,7 +195,15 @@ export async function replaceSecrets(
         ${column(({ to }) => to.wrappedBy)}::text[]
       ) as c (id, before, after, wrapped_by)
       where t.id = c.id and t.master_secret = decode(c.before, 'hex')
-      returning t.id`,
+      returning t.id
+      ), counted as (
+        select count(*)::int as secrets from replaced
+      ), ${acting(sql, by, {
+        act: 'secrets_rewrapped',
+        from: sql`from counted where secrets > 0`,
+        details: { secrets: sql`secrets` },
+      })}
+      select secrets ${noted} from counted`,
   );
-  return replaced.length;
+  return replaced?.secrets ?? 0;
 }

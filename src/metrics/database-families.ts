@@ -46,6 +46,11 @@ export const databaseFamilies: readonly Family[] = [
     ofPools(({ poolsReplaced }) => poolsReplaced),
     ['pool'],
   ),
+  gauge(
+    'talkgroup_backup_age_seconds',
+    'Age of the newest backup that the command `backup` took of this database. No series without one, or while it is unknown',
+    ({ audit }) => audit.backupAgeS,
+  ),
 ];
 
 /** Reads a figure of each connection pool. */

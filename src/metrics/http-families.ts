@@ -53,6 +53,12 @@ export const httpFamilies: readonly Family[] = [
     ({ limits }) => by('what', limits.forgotten),
     ['what'],
   ),
+  counter(
+    'talkgroup_acts_total',
+    'Acts of administrators over REST that this node wrote to the audit log. Commands count in none',
+    ({ audit }) => by('act', audit.acts),
+    ['act'],
+  ),
   counter('talkgroup_gps_fixes_total', 'Positions reported, by interface and result', positions, [
     'way',
     'result',

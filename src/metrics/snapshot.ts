@@ -1,4 +1,5 @@
 // Declares the numbers of one scrape, from which every metric reads its value.
+import type { AuditFigures } from '../audit/keeping.js';
 import type { Limits } from '../auth/limits.js';
 import type { Passwords } from '../auth/passwords.js';
 import type { DatabaseFigures } from '../db/client.js';
@@ -20,6 +21,7 @@ export interface Snapshot {
   readonly database: DatabaseFigures;
   readonly http: HttpCounts;
   readonly keys: KeyFigures;
+  readonly audit: AuditFigures;
   readonly passwords: ReturnType<Passwords['figures']>;
   readonly limits: Pick<Limits, 'counts' | 'forgotten'>;
   /** Positions reported by REST. */

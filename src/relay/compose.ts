@@ -25,6 +25,7 @@ import {
 import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergencies/store.js';
 import { ConfigError } from '../errors.js';
 import { openFixIntake } from '../gps/counts.js';
+import type { UserId } from '../ids.js';
 import { trustIn } from '../proxies.js';
 import { certificateFiles } from '../tls/certificate.js';
 import type { Bus } from './cluster/bus.js';
@@ -108,6 +109,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
   const { config, handshakes, url, database, verifyToken, authorityOf, place = null, log } = options;
   const read = () => deadlineIn(READ_MS_MAX);
   const write = () => deadlineIn(REQUEST_MS);
+  const actor = (id: UserId) => ({ id, name: null, way: 'relay' }) as const;
   // Requests of clients must not take the reads of handshakes and change notifications.
   const rightsDatabase = { ...database, read: database.readReserved };
   const fixes = openFixIntake(database, (stored) => relay.located(stored, true));
@@ -176,8 +178,8 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
         });
         return notice;
       },
-      acknowledge: (id, by) => acknowledgeEmergency(database, write(), { id, by }),
-      clear: (id, { id: by, isAdmin }) => clearEmergency(database, write(), { id, by, isAdmin }),
+      acknowledge: (id, by) => acknowledgeEmergency(database, write(), { id, by: actor(by) }),
+      clear: (id, { id: by, isAdmin }) => clearEmergency(database, write(), { id, by: actor(by), isAdmin }),
     },
     storeFix: (fix) => fixes.storeFix(write(), fix),
     storeReport: (ask, report) =>

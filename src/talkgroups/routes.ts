@@ -10,6 +10,7 @@ import type { Lists } from '../http/lists.js';
 import { firstOrNext, listingOf, PageQuery, pageOf, readListing, SmallPageQuery } from '../http/paging.js';
 import { readTalkgroupId, readUserId } from '../http/paths.js';
 import { answers, Ok, ok } from '../http/schemas.js';
+import * as memberships from './members/store.js';
 import {
   MANAGED_COLUMNS,
   ManagedQuery,
@@ -117,8 +118,8 @@ export const talkgroupRoutes =
       },
     } as const;
 
-    app.post('/talkgroups', create, async ({ body, deadline }) => ({
-      talkgroup: await store.createTalkgroup(database, deadline, { ...body, wrap: keyring.wrap }),
+    app.post('/talkgroups', create, async ({ body, actor: by, deadline }) => ({
+      talkgroup: await store.createTalkgroup(database, deadline, { ...body, wrap: keyring.wrap, by }),
     }));
 
     /** Of every route that changes a talkgroup that exists. */
@@ -142,14 +143,16 @@ export const talkgroupRoutes =
       },
     } as const;
 
-    app.patch('/talkgroups/:id', set, async ({ params, body, deadline }) => {
+    app.patch('/talkgroups/:id', set, async ({ params, body, actor: by, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'talkgroup_changed', talkgroup });
       if (body.encryption === 'required') {
         if (keyring.wrapsWith === null) throw new AppError('no_secrets_key');
         if (!(await isEnforced())) throw new AppError('not_enforced');
       }
-      const changed = await store.changeTalkgroup(database, deadline, { talkgroup, settings: body, notice });
+      const changed = await store.changeTalkgroup(database, deadline, {
+        ...{ talkgroup, settings: body, notice, by },
+      });
       if (changed === null) throw new AppError('talkgroup_not_found');
       if (changed === 'no_secrets_key') throw new AppError('no_secrets_key');
       await confirmAll(tell, changed.notices, deadline);
@@ -172,7 +175,9 @@ export const talkgroupRoutes =
     app.post('/talkgroups/:id/join', join, async ({ params, user, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'joined', user: user.sub, talkgroup });
-      const outcome = await store.join(database, deadline, { user: user.sub, talkgroup, notice });
+      const outcome = await memberships.join(database, deadline, {
+        ...{ user: user.sub, talkgroup, notice, by: null },
+      });
       return followed(outcome === 'talkgroup_not_found' ? null : [notice], deadline);
     });
 
@@ -192,9 +197,9 @@ export const talkgroupRoutes =
     app.delete('/talkgroups/:id/leave', leave, async ({ params, user, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'left', user: user.sub, talkgroup });
-      const notices = await store.leave(database, deadline, {
+      const notices = await memberships.leave(database, deadline, {
         ...{ user: user.sub, talkgroup, notice },
-        isOwn: true,
+        by: null,
       });
       return followed(notices, deadline);
     });
@@ -216,7 +221,7 @@ export const talkgroupRoutes =
     app.get('/talkgroups/:id/members', members, async ({ params, query, deadline }, reply) => {
       const talkgroup = readTalkgroupId(params.id);
       const read = async (page: Page | null) => {
-        const members = await store.membersOf(database, deadline, { talkgroup, page });
+        const members = await memberships.membersOf(database, deadline, { talkgroup, page });
         if (members === null) throw new AppError('talkgroup_not_found');
         return members;
       };
@@ -236,11 +241,11 @@ export const talkgroupRoutes =
       },
     } as const;
 
-    app.put('/talkgroups/:id/members/:user_id', addMember, async ({ params, deadline }) => {
+    app.put('/talkgroups/:id/members/:user_id', addMember, async ({ params, actor: by, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
       const user = readUserId(params.user_id);
       const notice = noticeOf({ kind: 'joined', user, talkgroup });
-      const outcome = await store.join(database, deadline, { user, talkgroup, notice });
+      const outcome = await memberships.join(database, deadline, { user, talkgroup, notice, by });
       if (outcome === 'user_not_found') throw new AppError('user_not_found');
       return followed(outcome === 'joined' ? [notice] : null, deadline);
     });
@@ -258,11 +263,11 @@ export const talkgroupRoutes =
       },
     } as const;
 
-    app.delete('/talkgroups/:id/members/:user_id', removeMember, async ({ params, deadline }) => {
+    app.delete('/talkgroups/:id/members/:user_id', removeMember, async ({ params, actor: by, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
       const user = readUserId(params.user_id);
       const notice = noticeOf({ kind: 'left', user, talkgroup });
-      const notices = await store.leave(database, deadline, { user, talkgroup, notice, isOwn: false });
+      const notices = await memberships.leave(database, deadline, { user, talkgroup, notice, by });
       return followed(notices, deadline);
     });
 
@@ -278,10 +283,10 @@ export const talkgroupRoutes =
       },
     } as const;
 
-    app.delete('/talkgroups/:id', remove, async ({ params, deadline }) => {
+    app.delete('/talkgroups/:id', remove, async ({ params, actor: by, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'talkgroup_deleted', talkgroup });
-      const found = await store.deleteTalkgroup(database, deadline, { talkgroup, notice });
+      const found = await store.deleteTalkgroup(database, deadline, { talkgroup, notice, by });
       return followed(found ? [notice] : null, deadline);
     });
 

@@ -1,16 +1,17 @@
 // Reads and writes talkgroups and their members in PostgreSQL.
 import assert from 'node:assert/strict';
 import { randomBytes, randomUUID } from 'node:crypto';
+import { type Actor, acting, writeAct } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notify } from '../db/notice.js';
 import { holds, type Keys, type Listing, listingBy, type Page, pageBy, sortKeyOf } from '../db/pages.js';
 import type { Sql } from '../db/pool.js';
-import { announcing, nextUseAt, type Rotated, rotating, rotationNotices, USE_IN_MS } from '../db/rotation.js';
+import { announcing, nextUseAt, type Rotated, rotationNotices, USE_IN_MS } from '../db/rotation.js';
 import type { TalkgroupId, UserId } from '../ids.js';
 import type { FloorMode } from '../protocol/codes.js';
 import type { Static } from '../typebox.js';
-import type { MANAGED_COLUMNS, ManagedTalkgroup, Member, Talkgroup, TalkgroupSettings } from './schemas.js';
+import type { MANAGED_COLUMNS, ManagedTalkgroup, Talkgroup, TalkgroupSettings } from './schemas.js';
 
 /** Seed, Talkgroup. */
 const MASTER_SECRET_BYTES = 32;
@@ -83,25 +84,42 @@ export type WrapSecret = (
   secret: Buffer,
 ) => { readonly bytes: Buffer; readonly wrappedBy: string | null };
 
+interface NewTalkgroup {
+  readonly name: string;
+  readonly floor_mode?: FloorMode;
+  readonly wrap: WrapSecret;
+  readonly by: Actor;
+}
+
 export async function createTalkgroup(
   database: Database,
   deadline: Deadline,
-  { name, floor_mode = 'open', wrap }: { name: string; floor_mode?: FloorMode; wrap: WrapSecret },
+  { name, floor_mode = 'open', wrap, by }: NewTalkgroup,
 ): Promise<Static<typeof Talkgroup>> {
   const id = randomUUID() as TalkgroupId; // known before the row is, for a wrapped secret is bound to it
   const { bytes, wrappedBy } = wrap(id, randomBytes(MASTER_SECRET_BYTES));
-  const [talkgroup] = await database.write<Static<typeof Talkgroup>>(
+  const [talkgroup] = await writeAct<Static<typeof Talkgroup>>(
+    database,
     deadline,
-    (sql) => sql`
-      insert into talkgroups (id, name, floor_mode, master_secret, wrapped_by)
-      values (${id}, ${name}, ${floor_mode}, ${bytes}, ${wrappedBy})
-      returning id, name, rotation_counter, created_at`,
+    by,
+    (sql, noted) => sql`
+      with created as (
+        insert into talkgroups (id, name, floor_mode, master_secret, wrapped_by)
+        values (${id}, ${name}, ${floor_mode}, ${bytes}, ${wrappedBy})
+        returning id, name, rotation_counter, created_at
+      ), ${acting(sql, by, {
+        act: 'talkgroup_created',
+        from: sql`from created`,
+        ...{ talkgroup: sql`id`, details: { talkgroup: name, floor_mode } },
+      })}
+      select id, name, rotation_counter, created_at ${noted} from created`,
   );
   assert(talkgroup !== undefined, 'an insert returns its row');
   return talkgroup;
 }
 
 interface Change {
+  readonly by: Actor;
   readonly talkgroup: TalkgroupId;
   readonly settings: TalkgroupSettings;
   readonly notice: Notice;
@@ -120,13 +138,15 @@ export interface Changed {
 export async function changeTalkgroup(
   database: Database,
   deadline: Deadline,
-  { talkgroup, settings, notice }: Change,
+  { talkgroup, settings, notice, by }: Change,
 ): Promise<Changed | 'no_secrets_key' | null> {
   const { name = null, floor_mode = null, max_talk_ms = null } = settings;
   const { encryption = null, clear_emergency = null } = settings;
-  const [found] = await database.write<ChangedRow>(
+  const [found] = await writeAct<ChangedRow>(
+    database,
     deadline,
-    (sql) => sql`
+    by,
+    (sql, noted) => sql`
       with before as materialized (
         select id, encryption <> 'required' and ${encryption}::text = 'required' as becomes,
                encryption = 'required' and ${encryption}::text <> 'required' as ends,
@@ -156,9 +176,13 @@ export async function changeTalkgroup(
         where m.talkgroup_id = changed.id and (becomes or (ends and not m.may_have_keys))
       ), rotated as materialized (
         select id, rotation_counter, newest_use_at, gen_random_uuid() as notice_id from changed where becomes or ends
-      ), ${announcing(sql)}
+      ), ${announcing(sql)}, ${acting(sql, by, {
+        act: 'talkgroup_changed',
+        from: sql`from changed`,
+        ...{ talkgroup: sql`id`, details: { name, floor_mode, max_talk_ms, encryption, clear_emergency } },
+      })}
       select changed.id, changed.name, changed.rotation_counter, changed.created_at,
-             case when changed.id is not null then ${notify(sql, notice)} end, ${rotationNotices(sql)}
+             case when changed.id is not null then ${notify(sql, notice)} end, ${rotationNotices(sql)} ${noted}
       from before left join changed on true`,
   );
   if (found === undefined) return null;
@@ -170,127 +194,21 @@ export async function changeTalkgroup(
 /** `id` null: the talkgroup stayed as it was. */
 type ChangedRow = Omit<Static<typeof Talkgroup>, 'id'> & Rotated & { readonly id: string | null };
 
-interface MembershipChange {
-  readonly user: UserId;
-  readonly talkgroup: TalkgroupId;
-  readonly notice: Notice;
-}
-
-/** Joins at the linked device's site. A second join keeps the first site. Without the talkgroup or the user, why not. */
-export async function join(
-  database: Database,
-  deadline: Deadline,
-  { user, talkgroup, notice }: MembershipChange,
-): Promise<'joined' | 'talkgroup_not_found' | 'user_not_found'> {
-  try {
-    // The notice goes out for a join that changes nothing too: its caller may be repeating one that was not confirmed.
-    const [found] = await database.write<{ has_user: boolean }>(
-      deadline,
-      (sql) => sql`
-        with member as (
-          select u.id, coalesce(d.site, 'unknown') as site
-          from users u left join devices d on d.id = u.device_id
-          where u.id = ${user}
-        ), joined as (
-          insert into memberships (user_id, talkgroup_id, site, first_epoch)
-          select member.id, t.id, member.site, t.rotation_counter from talkgroups t cross join member where t.id = ${talkgroup}
-          on conflict do nothing
-        )
-        select exists (select from member) as has_user,
-               case when exists (select from member) then ${notify(sql, notice)} end
-        from talkgroups where id = ${talkgroup}`,
-    );
-    if (found === undefined) return 'talkgroup_not_found';
-    return found.has_user ? 'joined' : 'user_not_found';
-  } catch (error) {
-    // 23503, foreign key: deleted while we were joining.
-    const { code, constraint_name } = error as { code?: string; constraint_name?: string };
-    if (code !== '23503') throw error;
-    return constraint_name === 'memberships_user_id_fkey' ? 'user_not_found' : 'talkgroup_not_found';
-  }
-}
-
-/**
- * Also when the user was no member. In `required` the removal of a member rotates. A member that leaves by itself makes the
- * talkgroup rotate within the hour: a crowd at the end of a shift shares one rotation. The notifications. null: no such
- * talkgroup.
- */
-export async function leave(
-  database: Database,
-  deadline: Deadline,
-  { user, talkgroup, notice, isOwn }: MembershipChange & { readonly isOwn: boolean },
-): Promise<readonly Notice[] | null> {
-  const [left] = await database.write<Rotated>(
-    deadline,
-    (sql) => sql`
-      with place as materialized (
-        -- First, as every change of the talkgroup does: two orders of the same locks are a deadlock.
-        select id from talkgroups where id = ${talkgroup} for no key update
-      ), gone as (
-        delete from memberships where user_id = ${user} and talkgroup_id = (select id from place)
-        returning talkgroup_id, may_have_keys
-      ), ${
-        isOwn
-          ? sql`postponed as (
-              update talkgroups t
-              set rotate_due_at = case when t.encryption = 'required'
-                                       then least(t.rotate_due_at, now() + interval '1 hour') else t.rotate_due_at end
-              from gone where t.id = gone.talkgroup_id and gone.may_have_keys
-            )`
-          : rotating(sql, {
-              which: sql`select talkgroup_id from gone`,
-              useInMs: 0,
-              onlyRequired: true,
-            })
-      }
-      select ${notify(sql, notice)}, ${isOwn ? sql`'[]'::json as notices` : rotationNotices(sql)}
-      from place`,
-  );
-  return left === undefined ? null : [notice, ...left.notices];
-}
-
-/** As `talkgroupsOf`, in the order of users' ids or in which they joined. null: no such talkgroup. */
-export async function membersOf(
-  database: Database,
-  deadline: Deadline,
-  { talkgroup, page }: { talkgroup: TalkgroupId; page: Page | null },
-): Promise<Static<typeof Member>[] | null> {
-  // One row without a user stands for a talkgroup without members.
-  const rows = await database.read<Membership | { user_id: null }>(
-    deadline,
-    (sql) => sql`
-      select m.user_id, m.site, u.username, u.role
-      from talkgroups t
-      left join lateral (
-        select user_id, site, created_at from memberships
-        where talkgroup_id = t.id ${page === null ? sql`` : pageBy(sql, sql`user_id`, page)}
-      ) m on true
-      left join users u on u.id = m.user_id
-      where t.id = ${talkgroup}
-      order by ${page === null ? sql`m.created_at, m.user_id` : sql`m.user_id`}`,
-  );
-  if (rows.length === 0) return null;
-  return rows
-    .filter((row) => row.user_id !== null)
-    .map(({ user_id, site, username, role }) => ({ user_id, site, user: { id: user_id, username, role } }));
-}
-
-interface Membership {
-  readonly user_id: UserId;
-  readonly site: string;
-  readonly username: string;
-  readonly role: 'admin' | 'user';
-}
-
 /** Its memberships go with it. False: no such talkgroup. */
 export async function deleteTalkgroup(
   database: Database,
   deadline: Deadline,
-  { talkgroup, notice }: { talkgroup: TalkgroupId; notice: Notice },
+  { talkgroup, notice, by }: { talkgroup: TalkgroupId; notice: Notice; by: Actor },
 ): Promise<boolean> {
-  const deleted = await database.write(
+  const deleted = await writeAct(
+    database,
     deadline,
-    (sql) => sql`delete from talkgroups where id = ${talkgroup} returning ${notify(sql, notice)}`,
+    by,
+    (sql, noted) => sql`
+      with deleted as (
+        delete from talkgroups where id = ${talkgroup} returning id
+      ), ${acting(sql, by, { act: 'talkgroup_deleted', from: sql`from deleted`, talkgroup: sql`id` })}
+      select ${notify(sql, notice)} ${noted} from deleted`,
   );
   return deleted.length > 0;
 }

@@ -1,6 +1,7 @@
 // Serves the list of users by REST, deletes users, and revokes tokens: those of any user, or the caller's own.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import { normalizeUsername } from '../credentials/usernames.js';
+import type { Actor } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import type { Tell } from '../db/notice.js';
@@ -75,8 +76,8 @@ export const userRoutes =
       },
     } as const;
 
-    app.post('/users/:id/revoke', revokeAny, async ({ params, deadline }) => {
-      const isKnown = await revoke(readUserId(params.id), { isOwn: false, deadline });
+    app.post('/users/:id/revoke', revokeAny, async ({ params, actor, deadline }) => {
+      const isKnown = await revoke(readUserId(params.id), { by: actor, deadline });
       if (!isKnown) throw new AppError('user_not_found');
       return ok;
     });
@@ -94,16 +95,16 @@ export const userRoutes =
     } as const;
 
     app.post('/auth/revoke', revokeOwn, async ({ user, deadline }) => {
-      await revoke(user.sub, { isOwn: true, deadline });
+      await revoke(user.sub, { by: null, deadline });
       return ok;
     });
 
     /** False: no such user. Otherwise live sockets follow. */
     async function revoke(
       user: UserId,
-      { isOwn, deadline }: { isOwn: boolean; deadline: Deadline },
+      { by, deadline }: { by: Actor | null; deadline: Deadline },
     ): Promise<boolean> {
-      const notices = await revokeTokens(database, deadline, { user, isOwn });
+      const notices = await revokeTokens(database, deadline, { user, by, act: 'tokens_revoked' });
       if (notices !== null) await confirmAll(tell, notices, deadline);
       return notices !== null;
     }
@@ -130,9 +131,9 @@ export const userRoutes =
       },
     } as const;
 
-    app.delete('/users/:id', remove, async ({ params, deadline }) => {
+    app.delete('/users/:id', remove, async ({ params, actor: by, deadline }) => {
       const user = readUserId(params.id);
-      const removed = await store.deleteUser(database, deadline, user);
+      const removed = await store.deleteUser(database, deadline, { user, by });
       if (typeof removed === 'string') throw new AppError(removed);
       await confirmAll(tell, removed, deadline);
       return ok;

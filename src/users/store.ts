@@ -1,4 +1,5 @@
 // Reads the list of users in PostgreSQL, and deletes users.
+import { type Actor, acting, writeAct } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, notifyAll } from '../db/notice.js';
@@ -106,13 +107,15 @@ const isoTime = (sql: Sql, time: Fragment) =>
 export async function deleteUser(
   database: Database,
   deadline: Deadline,
-  user: UserId,
+  { user, by }: { readonly user: UserId; readonly by: Actor },
 ): Promise<readonly Notice[] | 'user_not_found' | 'admin_account' | 'open_emergency'> {
   const notices = relinkNotices(user);
   try {
-    const [account] = await database.write<Rotated & { is_plain: boolean }>(
+    const [account] = await writeAct<Rotated & { is_plain: boolean }>(
+      database,
       deadline,
-      (sql) => sql`
+      by,
+      (sql, noted) => sql`
         with account as materialized (
           select id, role = 'user' as is_plain, device_id from users where id = ${user} for update
         ), plain as (
@@ -131,8 +134,9 @@ export async function deleteUser(
           delete from gps_fixes f using plain p
           where f.device_id = p.device_id
             and not exists (select from users o where o.device_id = p.device_id and o.id <> p.id)
-        )
-        select is_plain, case when is_plain then ${notifyAll(sql, notices)} end, ${rotationNotices(sql)} from account`,
+        ), ${acting(sql, by, { act: 'user_deleted', from: sql`from plain`, user: sql`id`, device: sql`device_id` })}
+        select is_plain, case when is_plain then ${notifyAll(sql, notices)} end, ${rotationNotices(sql)} ${noted}
+        from account`,
     );
     if (account === undefined) return 'user_not_found';
     return account.is_plain ? [...notices, ...account.notices] : 'admin_account';

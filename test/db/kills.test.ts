@@ -77,6 +77,11 @@ t.test(`${KILLS} kills lose no acknowledged write, and radios come back by thems
   );
   const talkgroups = await eventually(() => sql<Row[]>`select name::int as id from talkgroups`);
   compare(t, 'over REST', rest.ledger, idsOf(talkgroups));
+  const unequal = await sql`
+    select id from (select id from talkgroups) t
+    full join (select talkgroup_id as id from acts where act = 'talkgroup_created') a using (id)
+    where t.id is null or a.id is null`;
+  t.strictSame([...unequal], [], 'each change has its act, and each act its change');
   compare(t, 'by the guarded client', client.ledger, idsOf(await sql<Row[]>`select id from ledger`));
   for (const { ledger } of [rest, client])
     t.ok(ledger.slowestMs < ANSWER_MS_MAX, `the slowest answer came after ${inS(ledger.slowestMs)}`);

@@ -11,9 +11,11 @@ import {
 import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
+import { isAct } from '../../src/audit/schemas.js';
 import { warnOfClearText } from '../../src/config/clear-text.js';
 import { readConfig } from '../../src/config/config.js';
 import { settings } from '../../src/config/environment.js';
+import { ACT_NAMES } from '../../src/db/acts.js';
 import { clusterFamilies } from '../../src/metrics/cluster-families.js';
 import { expose } from '../../src/metrics/exposition.js';
 import { families } from '../../src/metrics/families.js';
@@ -87,13 +89,15 @@ t.test('the page is about the service as it is', async (t) => {
     t.ok(anchors.includes(anchor), `#${anchor}`);
 
   const known = new Set(families.map(({ name }) => name));
-  for (const name of metricsIn(page)) t.ok(known.has(name), name);
+  for (const name of metricsIn(page)) t.ok(known.has(name) || isAct(name), name);
   const named = [...page.matchAll(/^\| `(Radio\w+)` \|/gm)].map(([, name]) => name);
   t.same(
     named,
     rules.map(({ alert }) => alert),
     'every alert, in its order',
   );
+  const [, acts = ''] = page.split('### Audit log');
+  for (const act of ACT_NAMES) t.ok(acts.includes(`\`${act}\``), act);
 
   for (const [, name = ''] of page.matchAll(/`([A-Z]+_[A-Z_]+)\b/g))
     t.ok(name in settings || OTHERS.includes(name), `setting ${name}`);

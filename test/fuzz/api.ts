@@ -103,7 +103,7 @@ const COLLECTIONS: Readonly<Record<string, Named>> = {
 
 /** `talkgroup_id` names a talkgroup. A page may begin behind any id. */
 export function namedAs(name: string): Parameter['named'] {
-  if (['limit', 'q', 'from', 'find'].includes(name)) return 'count';
+  if (['limit', 'q', 'from', 'find', 'before', 'act'].includes(name)) return 'count';
   if (name === 'sort') return 'column';
   if (name === 'after') return 'talkgroup';
   const named = /^(talkgroup|device|emergency|user|holder)_id$/.exec(name)?.[1];

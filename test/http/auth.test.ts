@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { verify } from '@node-rs/bcrypt';
 import t from 'tap';
 import { addAdmin, promote } from '../../src/auth/store.js';
+import { operator } from '../../src/commands/running.js';
 import { deadlineIn } from '../../src/db/deadline.js';
 import { takeBack } from '../../src/db/revocation.js';
 import { HANGS_MS } from '../helpers/eventually.js';
@@ -11,6 +12,7 @@ import { type Answer, PASSWORD, PASSWORD_HASH, type Service, service } from '../
 t.setTimeout(300_000);
 
 const soon = () => deadlineIn(HANGS_MS);
+const by = { by: operator(), act: 'tokens_revoked' } as const;
 
 function claimsIn(answer: Answer): Record<string, unknown> {
   const { jwt } = answer.body as { jwt: string };
@@ -328,8 +330,8 @@ t.test('a revoked user is out until the next login, which works in the same seco
     const answer = await s.nobody.post('/auth/login', { username, password: PASSWORD });
     return s.withToken((answer.body as { jwt: string }).jwt);
   };
-  t.equal(await takeBack(s.database, soon(), { username: 'unknown name' }), false);
-  t.equal(await takeBack(s.database, soon(), { username }), true);
+  t.equal(await takeBack(s.database, soon(), { username: 'unknown name', ...by }), false);
+  t.equal(await takeBack(s.database, soon(), { username, ...by }), true);
   t.match(await s.radio.get('/talkgroups'), { status: 401 });
   t.equal((await s.admin.get('/talkgroups')).status, 200, 'others stay');
 
@@ -340,7 +342,7 @@ t.test('a revoked user is out until the next login, which works in the same seco
   await s.sql((sql) => sql`update users set valid_from = ${ahead} where username = ${username}`);
   const late = await login();
   t.equal((await late.get('/talkgroups')).status, 200);
-  await takeBack(s.database, soon(), { username });
+  await takeBack(s.database, soon(), { username, ...by });
   t.match(await late.get('/talkgroups'), { status: 401 });
   t.equal((await (await login()).get('/talkgroups')).status, 200);
 });
@@ -348,7 +350,7 @@ t.test('a revoked user is out until the next login, which works in the same seco
 t.test('the admin account is made once, by however many nodes start', async (t) => {
   const s = await service(t);
   const ensure = (username: string, passwordHash: string) =>
-    addAdmin(s.database, soon(), { username, passwordHash });
+    addAdmin(s.database, soon(), { username, passwordHash, by: operator() });
   const outcomes = await Promise.all(Array.from({ length: 10 }, () => ensure('chief', PASSWORD_HASH)));
   t.strictSame(outcomes.sort(), ['created', ...Array(9).fill('kept')]);
   t.equal(await ensure('chief', 'another hash'), 'kept');
@@ -359,7 +361,7 @@ t.test('the admin account is made once, by however many nodes start', async (t) 
 
 t.test('an existing user becomes an admin only when promoted, and keeps its password', async (t) => {
   const s = await service(t);
-  t.equal(await promote(s.database, soon(), s.radio.username), true);
+  t.equal(await promote(s.database, soon(), { username: s.radio.username, by: operator() }), true);
   t.match(await userRow(s, s.radio.username), { role: 'admin', password_hash: PASSWORD_HASH });
-  t.equal(await promote(s.database, soon(), 'new'), false);
+  t.equal(await promote(s.database, soon(), { username: 'new', by: operator() }), false);
 });

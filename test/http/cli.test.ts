@@ -36,6 +36,11 @@ t.test('admin add creates an admin who can log in, and changes no other account'
     code: 0,
     output: 'ann: promoted',
   });
+  const acts = await s.sql`select act from acts where way = 'command' order by id`;
+  t.strictSame(
+    acts.map(({ act }) => act),
+    ['admin_added', 'admin_promoted'],
+  );
   const promoted = await login('ann', 'of ann');
   t.equal((await s.call('GET', '/devices', promoted.body.jwt as string)).status, 200);
 
@@ -149,7 +154,39 @@ t.test('a fleet is kept by commands while registration is closed', async (t) => 
   t.equal(await ok(['user', 'delete', 'bob']), 'bob: deleted\n');
   t.equal((await s.call('GET', '/me', kept)).status, 401);
   await fails(['user', 'show', 'bob'], 'no such user: bob');
+
+  const lines = (await ok(['audit', '--json'])).trim().split('\n');
+  const acts = lines.map((line) => JSON.parse(line) as Act);
+  t.match(
+    acts.filter(({ way }) => way === 'command'),
+    [
+      { act: 'talkgroup_created', talkgroup_id: id, details: { talkgroup: 'Fire 1', floor_mode: 'single' } },
+      { act: 'user_added', details: { username: 'bob', serial: 'SN-1' } },
+      { act: 'member_added', talkgroup_id: id, details: { username: 'bob', talkgroup: 'Fire 1' } },
+      { act: 'device_linked', details: { username: 'bob', serial: 'SN-2' } },
+      { act: 'device_unlinked', details: { username: 'bob', serial: 'SN-2' } },
+      { act: 'password_set', details: { username: 'bob', tokens_kept: true } },
+      { act: 'user_deleted', details: { username: 'bob' } },
+    ],
+    'what failed, and what changed nothing, is no act',
+  );
+  t.ok(acts.every(({ way, by_name }) => way === 'service' || by_name.startsWith('command ')));
+  const ofBob = await ok(['audit', '--user', 'bob', '--since', '1h']);
+  t.match(ofBob, /^AT +BY +WAY +ACT +USER +DEVICE +TALKGROUP +DETAILS\n.*user_added +bob +SN-1 /);
+  t.notMatch(ofBob, 'talkgroup_created');
+  t.equal(await ok(['audit', '--since', '2999-01-01']), '');
+  t.match(await ok(['audit', '--act', 'audit_read']), /audit_read/, 'also of a command');
+  await fails(['audit', '--user', 'nobody'], 'no such user: nobody');
+  await fails(['audit', '--act', 'nothing'], /--act must be one of user_added, /);
+  for (const since of ['yesterday', '5', '2026-99-01'])
+    await fails(['audit', '--since', since], /--since must be a time/);
 });
+
+interface Act {
+  readonly act: string;
+  readonly way: string;
+  readonly by_name: string;
+}
 
 t.test('revoke ends all earlier tokens and live sockets, and a new login works immediately', async (t) => {
   const s = await service(t);
@@ -160,6 +197,7 @@ t.test('revoke ends all earlier tokens and live sockets, and a new login works i
   const other = await bob.radio();
 
   t.match(await run(s.url, ['revoke', 'ann']), { code: 0, output: 'ann: revoked' });
+  t.equal((await s.sql`select from acts where act = 'tokens_revoked'`).length, 1);
   t.equal((await s.call('GET', '/talkgroups', old)).status, 401);
   const { body } = await s.call('POST', '/auth/login', null, { username: 'ann', password: 'of ann' });
   t.equal((await s.call('GET', '/talkgroups', body.jwt as string)).status, 200);
@@ -203,6 +241,11 @@ t.test('an account whose password a stranger has is taken back', async (t) => {
     t.match(await run(s.url, ['admin', 'remove', username]), { code: 1, output: why });
   t.match(await run(s.url, ['user', 'lock', 'nobody']), { code: 1, output: 'no such user: nobody' });
   t.match(await run(s.url, ['user', 'set-password', 'zoe'], { input: '' }), { code: 1 });
+  const acts = await s.sql`select act from acts where way = 'command' order by id`;
+  t.strictSame(
+    acts.map(({ act }) => act),
+    ['password_set', 'user_locked', 'password_set', 'admin_removed'],
+  );
 });
 
 t.test(

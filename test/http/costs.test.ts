@@ -76,6 +76,7 @@ t.test('each route takes the statements that the table says, and each route is i
     ],
     'GET /users': [admin, '/users'],
     'GET /users/:id': [admin, `/users/${bob.userId}`],
+    'GET /audit': [admin, '/audit'],
     'GET /users/:id/diagnosis': [admin, `/users/${bob.userId}/diagnosis`],
     'GET /me': [radio, '/me'],
     'GET /talkgroups': [radio, '/talkgroups'],

@@ -17,6 +17,7 @@ const contract: Record<string, 'public' | 'user' | 'admin'> = {
   'POST /auth/revoke': 'user',
   'GET /users': 'admin',
   'POST /users/:id/revoke': 'admin',
+  'GET /audit': 'admin',
   'GET /users/:id': 'admin',
   'GET /users/:id/diagnosis': 'admin',
   'DELETE /users/:id': 'admin',

@@ -48,6 +48,15 @@ t.test(
       code: 0,
       output: /^talkgroups created: Fire 0, .*\n50 users added, 0 changed, 0 unchanged\n$/,
     });
+    const acts =
+      await s.sql`select act, count(*)::int from acts where way = 'command' group by act order by act`;
+    t.strictSame(
+      acts.map(({ act, count }) => [act, count]),
+      [
+        ['talkgroup_created', 5],
+        ['user_added', 50],
+      ],
+    );
     t.equal((await stat(passwords)).mode & 0o777, 0o600);
     const [, line = ''] = (await readFile(passwords, 'utf8')).split('\r\n');
     const [username = '', password = ''] = line.split(',');
@@ -103,6 +112,13 @@ t.test('a user who is there gains a device and a talkgroup, and its radio follow
   t.match(await radio.hears('TALKGROUP_JOINED'), { talkgroup_id: id });
   t.match((await ann.get('/me')).device, { serial: 'SN-gains' }, 'its token is valid');
 
+  const [act] =
+    await s.sql`select act, details from acts where details ->> 'username' = 'gains' order by id desc`;
+  t.strictSame(act, {
+    act: 'user_changed',
+    details: { username: 'gains', serial: 'SN-gains', talkgroups: ['Gained'] },
+  });
+
   const other = await written('other.csv', 'username,serial,site\ngains,SN-other,Port\n');
   t.match(await run('import', other), {
     code: 1,
@@ -118,6 +134,8 @@ t.test('a user who is there gains a device and a talkgroup, and its radio follow
   );
   t.match(await run('import', renamed), { code: 0 });
   t.match((await ann.get('/me')).device, { name: 'Engine G', site: 'Port' });
+  const [change] = await s.sql`select act, details from acts where act = 'device_changed'`;
+  t.match(change, { details: { serial: 'SN-gains', name: 'Engine G', site: 'Port' } });
 });
 
 t.test('a second import waits for the first one, and then says so', async (t) => {

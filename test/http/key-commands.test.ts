@@ -2,11 +2,12 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import * as hpke from 'hpke';
 import t from 'tap';
+import { operator } from '../../src/commands/running.js';
 import { openDatabase } from '../../src/db/client.js';
 import { deadlineIn } from '../../src/db/deadline.js';
 import type { TalkgroupId } from '../../src/ids.js';
+import { rotate } from '../../src/keys/rotations/store.js';
 import { renewSecretOf } from '../../src/keys/secrets.js';
-import { rotate } from '../../src/keys/store.js';
 import { createKeyring, readKeys } from '../../src/keys/wrapping.js';
 import { createLog } from '../../src/log.js';
 import {
@@ -137,6 +138,12 @@ t.test(
     t.strictSame(Object.keys(four), Object.keys(fetched), 'the shape of GET /keys/epochs');
     t.strictSame([four.epochs.length, four.next], [4, fetched.next]);
 
+    const acts = await s.sql`select talkgroup_id, details from acts where act = 'keys_exported'`;
+    t.match(
+      [...acts],
+      [{ talkgroup_id: id, details: { holder_id: holder.id, epochs: 32 } }, { details: { epochs: 4 } }],
+    );
+
     const none = /^key holder \S+ gets no keys of talkgroup /;
     const waiting = await holderOf(s, ann, false);
     for (const other of [waiting.id, randomUUID()])
@@ -186,14 +193,18 @@ t.test(
       output: /^SECRETS_KEY must include every key/,
     });
     t.match(await renew(undefined, randomUUID()), { code: 1, output: /^no such talkgroup: / });
+    const acts = await s.sql`select talkgroup_id, details from acts where act = 'secret_renewed'`;
+    t.match([...acts], [{ talkgroup_id: id, details: { rotation_counter: 2 } }]);
     t.ok((await masterOf(s, id)).equals(after), 'unchanged');
     t.equal(await counterOf(s, id), 2);
 
     const database = openDatabase({ url: s.url, connections: 2, log: createLog('silent') });
     t.teardown(() => database.close());
     await database.up(deadlineIn(HANGS_MS));
-    const renewal = () => renewSecretOf(database, deadlineIn(HANGS_MS), { talkgroup: id, keyring: ring });
-    const rotation = () => rotate(database, deadlineIn(HANGS_MS), { talkgroup: id, useInMs: 0 });
+    const renewal = () =>
+      renewSecretOf(database, deadlineIn(HANGS_MS), { talkgroup: id, keyring: ring, by: operator() });
+    const rotation = () =>
+      rotate(database, deadlineIn(HANGS_MS), { talkgroup: id, useInMs: 0, by: operator() });
     await Promise.all(Array.from({ length: 12 }, (_, n) => (n % 6 === 2 ? renewal() : rotation())));
     t.equal(await counterOf(s, id), 14, 'none is lost');
     const [row] =

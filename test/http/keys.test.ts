@@ -6,7 +6,7 @@ import t, { type Test } from 'tap';
 import { createPasswords } from '../../src/auth/passwords.js';
 import { acceptHolder } from '../../src/client/encryption/holder.js';
 import { type Rest, RestError } from '../../src/client/rest.js';
-import { createDueRotations } from '../../src/keys/due-rotations.js';
+import { createDueRotations } from '../../src/keys/rotations/due.js';
 import {
   ENVELOPE_INFO,
   envelopeAad,

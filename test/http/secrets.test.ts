@@ -6,6 +6,7 @@ import { createSigner } from 'fast-jwt';
 import t, { type Test } from 'tap';
 import { keptSecret } from '../../src/auth/secret.js';
 import { signing } from '../../src/auth/tokens.js';
+import { operator } from '../../src/commands/running.js';
 import { compose } from '../../src/compose.js';
 import { readConfig } from '../../src/config/config.js';
 import { type Database, openDatabase } from '../../src/db/client.js';
@@ -99,7 +100,8 @@ t.test('a new secret is encrypted, beside unencrypted ones of nodes without keys
   const ring = ringOf(drawn());
   const node = await service(t);
   const database = await databaseOf(t, node);
-  const make = (name: string) => createTalkgroup(database, deadlineIn(HANGS_MS), { name, wrap: ring.wrap });
+  const make = (name: string) =>
+    createTalkgroup(database, deadlineIn(HANGS_MS), { name, wrap: ring.wrap, by: operator() });
   const made = [await make('fire'), await make('rail')].map(({ id }) => id as TalkgroupId);
   const stored = await storedSecrets(node);
   const secrets = made.map((id) => {
@@ -128,13 +130,17 @@ t.test(
     const database = await databaseOf(t, open);
     for (const name of ['a', 'b']) await open.talkgroup(name);
     for (const name of ['c', 'd', 'e'])
-      await createTalkgroup(database, deadlineIn(HANGS_MS), { name, wrap: ringOf(OLD).wrap });
+      await createTalkgroup(database, deadlineIn(HANGS_MS), { name, wrap: ringOf(OLD).wrap, by: operator() });
     const before = await unwrapped(open, OLD);
     const both = ringOf(`${NEW},${OLD}`);
 
-    t.same(await rewrapSecrets(database, both, 2), { wrapped: 5, unreadable: [], left: 0 });
+    t.same(await rewrapSecrets(database, { keyring: both, by: operator() }, 2), {
+      wrapped: 5,
+      unreadable: [],
+      left: 0,
+    });
     t.same(
-      await rewrapSecrets(database, both, 2),
+      await rewrapSecrets(database, { keyring: both, by: operator() }, 2),
       { wrapped: 0, unreadable: [], left: 0 },
       'nothing is left to do',
     );
@@ -151,7 +157,11 @@ t.test(
     await open.sql`
     update talkgroups set master_secret = (select master_secret from talkgroups where id = ${mine})
     where id = ${foreign}`;
-    const outcome = await rewrapSecrets(database, ringOf(`${drawn()},${NEW}`), 2);
+    const outcome = await rewrapSecrets(
+      database,
+      { keyring: ringOf(`${drawn()},${NEW}`), by: operator() },
+      2,
+    );
     t.same(
       outcome,
       { wrapped: 5, unreadable: [foreign], left: 1 },
@@ -171,7 +181,9 @@ t.test(
     const before = await unwrapped(node, keys);
     const [gone = ''] = before.keys();
     const databases = [await databaseOf(t, node), await databaseOf(t, node)];
-    const rotations = databases.map((database) => rewrapSecrets(database, ringOf(keys), 20));
+    const rotations = databases.map((database) =>
+      rewrapSecrets(database, { keyring: ringOf(keys), by: operator() }, 20),
+    );
     await node.admin.delete(`/talkgroups/${gone}`);
     for (const name of ['x', 'y', 'z']) await node.talkgroup(name);
     const outcomes = await Promise.all(rotations);

@@ -323,8 +323,10 @@ t.test('an admin acknowledges, member or not, and nobody else can', async (t) =>
 t.test('the raiser or an admin clears, and whoever comes second is told that there is none', async (t) => {
   const group = await s.crew(t, 3, { name: 'clear', admins: 1 });
   const [chief, a, b] = group.radios;
+  let last: unknown;
   for (const clearer of [a, chief]) {
     const { emergency_id } = await raise(a, group);
+    last = emergency_id;
     t.match(await clear(b, emergency_id), { type: 'ERROR', code: 'forbidden' });
     t.match(await clear(clearer, emergency_id), { type: 'OK' });
     t.match(await b.hears('EMERGENCY', ({ state }) => state === 'cleared'), {
@@ -340,6 +342,21 @@ t.test('the raiser or an admin clears, and whoever comes second is told that the
     (one as Json).type === 'EMERGENCY' ? [(one as Json).state] : [],
   );
   t.same(states, ['raised', 'cleared', 'raised', 'cleared']);
+  // An emergency that is cleared before it is stored is written behind the answer.
+  const acts = await eventually(async () => {
+    const rows = await s.sql`
+      select by_name, way, act, user_id, details ->> 'emergency_id' as emergency from acts
+      where talkgroup_id = ${group.id} and way = 'relay'`;
+    if (rows.length === 0) throw new Error('no act');
+    return rows;
+  });
+  const { name } = group.people[0];
+  const upon = { user_id: group.people[1].id, emergency: last };
+  t.strictSame(
+    [...acts],
+    [{ by_name: name, way: 'relay', act: 'emergency_cleared', ...upon }],
+    'the end of an own emergency is no act upon anybody',
+  );
 });
 
 t.test(

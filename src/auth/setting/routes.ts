@@ -16,6 +16,7 @@ import { type Passwords, refuseShort } from '../passwords.js';
 import { PasswordSetting } from '../schemas.js';
 import * as store from '../store.js';
 import type { Role } from '../tokens.js';
+import { passwordToo, replacePassword } from './store.js';
 
 export interface SettingOptions {
   readonly database: Database;
@@ -63,19 +64,25 @@ export const settingRoutes =
 
     async function setFor(
       user: UserId,
-      { body, deadline }: Pick<FastifyRequest, 'deadline'> & { readonly body: PasswordSetting },
+      {
+        body,
+        actor: by,
+        deadline,
+      }: Pick<FastifyRequest, 'deadline' | 'actor'> & {
+        readonly body: PasswordSetting;
+      },
     ): Promise<void> {
       const role = await store.roleOf(database, deadline, user);
       if (role !== 'user') throw refusalOf(role);
       const passwordHash = await passwords.hash(body.password, inTime(deadline));
       const write = afterHashing(deadline);
       if (body.keep_tokens === true) {
-        const isSet = await store.replacePassword(database, write, { user, passwordHash });
+        const isSet = await replacePassword(database, write, { user, passwordHash, by });
         if (!isSet) throw await refusalNow(user, deadline);
         return;
       }
-      const also = store.passwordToo(passwordHash);
-      const notices = await revokeTokens(database, write, { user, isOwn: false, also });
+      const also = passwordToo(passwordHash);
+      const notices = await revokeTokens(database, write, { user, by, act: 'password_set', also });
       if (notices === null) throw await refusalNow(user, deadline);
       await confirmAll(tell, notices, untilAnswered(deadline));
     }

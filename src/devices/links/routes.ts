@@ -1,5 +1,6 @@
 // Serves the link between a user and a device by REST, for administrators.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { Actor } from '../../db/acts.js';
 import type { Database } from '../../db/client.js';
 import type { Deadline } from '../../db/deadline.js';
 import { linkDevice, SITE_UNKNOWN } from '../../db/device-link.js';
@@ -49,15 +50,18 @@ export const linkRoutes =
       },
     } as const;
 
-    app.put('/users/:id/device', link, async ({ params, body, deadline }) => {
+    app.put('/users/:id/device', link, async ({ params, body, actor: by, deadline }) => {
       const user = readUserId(params.id);
       const { serial, site = SITE_UNKNOWN, name } = body;
-      const linking = await linkDevice(database, deadline, { user, serial, site, name, mayBeAdmin: false });
+      const linking = await linkDevice(database, deadline, {
+        ...{ user, by, serial, site, name },
+        mayBeAdmin: false,
+      });
       if (linking === null) throw new AppError('user_not_found');
       const { device, before, notices } = linking;
       if (device === null) throw new AppError('admin_account');
       if (!device.active) throw new AppError('device_inactive');
-      if (before !== null && before !== device.id) await move(user, device.id, deadline);
+      if (before !== null && before !== device.id) await move(user, device.id, { by, deadline });
       else await confirmAll(tell, notices.length === 0 ? again(user) : notices, deadline);
       return { device };
     });
@@ -78,19 +82,26 @@ export const linkRoutes =
       },
     } as const;
 
-    app.delete('/users/:id/device', unlink, async ({ params, deadline }) => {
+    app.delete('/users/:id/device', unlink, async ({ params, actor: by, deadline }) => {
       const user = readUserId(params.id);
       const account = await store.linkOf(database, deadline, user);
       if (account?.role !== 'user') throw refusalOf(account);
-      if (account.device_id !== null) await move(user, null, deadline);
+      if (account.device_id !== null) await move(user, null, { by, deadline });
       else await confirmAll(tell, again(user), deadline);
       return ok;
     });
 
     /** The tokens are revoked, because the device before could otherwise not be disabled for them. */
-    async function move(user: UserId, device: DeviceId | null, deadline: Deadline): Promise<void> {
-      const revocation = { user, isOwn: false, also: store.deviceToo(device), isRelinked: true };
-      const notices = await revokeTokens(database, deadline, revocation);
+    async function move(
+      user: UserId,
+      device: DeviceId | null,
+      { by, deadline }: { by: Actor; deadline: Deadline },
+    ): Promise<void> {
+      const act = device === null ? 'device_unlinked' : 'device_linked';
+      const notices = await revokeTokens(database, deadline, {
+        ...{ user, by, act, device },
+        ...{ also: store.deviceToo(device), isRelinked: true },
+      });
       if (notices !== null) return confirmAll(tell, notices, deadline);
       // Deleted or promoted since it was read.
       throw refusalOf(await store.linkOf(database, deadline, user));

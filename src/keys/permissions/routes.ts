@@ -44,16 +44,22 @@ export const permissionRoutes =
       },
     } as const;
 
-    app.put('/talkgroups/:id/members/:user_id/keys', permit, async ({ params, body, deadline }) => {
-      const talkgroup = readTalkgroupId(params.id);
-      const user = readUserId(params.user_id);
-      const { allowed: isAllowed } = body;
-      const notice = noticeOf({ kind: 'keys_changed', user, talkgroup });
-      const notices = await permitKeys(database, deadline, { user, talkgroup, isAllowed, notice });
-      if (notices === null) throw new AppError('member_not_found');
-      await confirmAll(tell, notices, deadline);
-      return ok;
-    });
+    app.put(
+      '/talkgroups/:id/members/:user_id/keys',
+      permit,
+      async ({ params, body, actor: by, deadline }) => {
+        const talkgroup = readTalkgroupId(params.id);
+        const user = readUserId(params.user_id);
+        const { allowed: isAllowed } = body;
+        const notice = noticeOf({ kind: 'keys_changed', user, talkgroup });
+        const notices = await permitKeys(database, deadline, {
+          ...{ user, talkgroup, isAllowed, notice, by },
+        });
+        if (notices === null) throw new AppError('member_not_found');
+        await confirmAll(tell, notices, deadline);
+        return ok;
+      },
+    );
 
     const listPermitted = {
       config: { access: 'admin', refusals: ['talkgroup_not_found'] },

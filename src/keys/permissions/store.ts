@@ -1,5 +1,6 @@
 // Reads and writes which members may have the keys of a talkgroup.
 
+import { type Actor, acting, writeAct } from '../../db/acts.js';
 import type { Database } from '../../db/client.js';
 import type { Deadline } from '../../db/deadline.js';
 import { type Notice, notify } from '../../db/notice.js';
@@ -10,6 +11,7 @@ import type { Static } from '../../typebox.js';
 import type { MemberKeys } from '../schemas.js';
 
 interface Permission {
+  readonly by: Actor;
   readonly user: UserId;
   readonly talkgroup: TalkgroupId;
   readonly isAllowed: boolean;
@@ -23,11 +25,13 @@ interface Permission {
 export async function permitKeys(
   database: Database,
   deadline: Deadline,
-  { user, talkgroup, isAllowed, notice }: Permission,
+  { user, talkgroup, isAllowed, notice, by }: Permission,
 ): Promise<readonly Notice[] | null> {
-  const [changed] = await database.write<Rotated>(
+  const [changed] = await writeAct<Rotated>(
+    database,
     deadline,
-    (sql) => sql`
+    by,
+    (sql, noted) => sql`
       with place as materialized (
         -- First, as every change of the talkgroup does.
         select id from talkgroups where id = ${talkgroup} for no key update
@@ -39,13 +43,17 @@ export async function permitKeys(
         set may_have_keys = ${isAllowed}, first_epoch = case when ${isAllowed} then t.rotation_counter else m.first_epoch end
         from before b join talkgroups t on t.id = b.talkgroup_id
         where m.user_id = b.user_id and m.talkgroup_id = b.talkgroup_id and b.may_have_keys <> ${isAllowed}
-        returning m.talkgroup_id
+        returning m.user_id, m.talkgroup_id
       ), ${rotating(sql, {
         which: sql`select talkgroup_id from changed where not ${isAllowed}::boolean`,
         useInMs: 0,
         onlyRequired: true,
+      })}, ${acting(sql, by, {
+        act: isAllowed ? 'keys_permitted' : 'keys_withdrawn',
+        from: sql`from changed`,
+        ...{ user: sql`user_id`, talkgroup: sql`talkgroup_id` },
       })}
-      select ${notify(sql, notice)}, ${rotationNotices(sql)} from before`,
+      select ${notify(sql, notice)}, ${rotationNotices(sql)} ${noted} from before`,
   );
   return changed === undefined ? null : [notice, ...changed.notices];
 }

@@ -6,6 +6,7 @@ import { createSigner } from 'fast-jwt';
 import { type Logger, pino } from 'pino';
 import postgres from 'postgres';
 import type { Test } from 'tap';
+import { openAudit } from '../../../src/audit/keeping.js';
 import { addGuard } from '../../../src/auth/guard.js';
 import { createLimits, limitsIn } from '../../../src/auth/limits.js';
 import { createPasswords, type Passwords } from '../../../src/auth/passwords.js';
@@ -196,7 +197,13 @@ async function start({
   const server = createHttpServer({
     config,
     certificate: null, // TLS is tried with the whole service (test/http/tls.test.ts)
-    guard: (app) => addGuard(app, { config, tokenKeys: [SECRET], database }),
+    guard: (app) =>
+      addGuard(app, {
+        config,
+        tokenKeys: [SECRET],
+        database,
+        noted: openAudit({ config, database, log }).noted,
+      }),
     ready: ready ?? database.trouble,
     log,
     overflow: authOverflow(passwords),

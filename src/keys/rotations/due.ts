@@ -1,7 +1,7 @@
 // Rotates the keys of talkgroups that members with keys have left, when their time has come. Every node does it.
-import type { Database } from '../db/client.js';
-import { deadlineIn, REQUEST_MS } from '../db/deadline.js';
-import type { Notice, Tell } from '../db/notice.js';
+import type { Database } from '../../db/client.js';
+import { deadlineIn, REQUEST_MS } from '../../db/deadline.js';
+import type { Notice, Tell } from '../../db/notice.js';
 import { rotateDue } from './store.js';
 
 export interface DueRotationsOptions {

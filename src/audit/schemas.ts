@@ -1,0 +1,103 @@
+// Declares the acts of administrators, dispatchers and commands as the audit log lists them.
+import { ACT_NAMES, type ACTS, type Act, WAYS } from '../db/acts.js';
+import { EXAMPLE } from '../examples.js';
+import { limitInQuery } from '../http/paging.js';
+import { Id, SHOWN_AS, shownId, Timestamp } from '../http/schemas.js';
+import { encryptions, floorModes } from '../protocol/codes.js';
+import { type Static, type TSchema, Type } from '../typebox.js';
+
+export const isAct = (text: string): text is Act => (ACT_NAMES as readonly string[]).includes(text);
+
+/** Acts of a page without `limit`. */
+export const ACTS_PRESET = 100;
+
+export const ActQuery = Type.Object({
+  limit: limitInQuery({ maximum: 1000, preset: ACTS_PRESET }),
+  before: Type.Optional(
+    Type.Refine(
+      Type.String({
+        description:
+          'The page begins before this id, which need not exist any more. Send `next` of the last page.',
+        [SHOWN_AS]: { type: 'integer', minimum: 1 },
+      }),
+      (text) => /^[1-9]\d{0,14}$/.test(text),
+      () => 'must be an id of an act',
+    ),
+  ),
+  user_id: Type.Optional(shownId('Only acts by this user, and acts done to this user.', EXAMPLE.user)),
+  act: Type.Optional(
+    Type.Refine(
+      Type.String({ description: 'Only acts of this kind, such as `device_disabled`.' }),
+      isAct,
+      () => 'must be an act',
+    ),
+  ),
+});
+
+type DetailKey = (typeof ACTS)[Act][number] | 'username' | 'serial' | 'talkgroup';
+
+/** What is not here is not sent. */
+const details = {
+  username: Type.String({ description: 'Name of the user at that time.' }),
+  serial: Type.String({ description: 'Serial of the device.' }),
+  talkgroup: Type.String({ description: 'Name of the talkgroup at that time.' }),
+  talkgroups: Type.Array(Type.String(), { description: 'Names of the talkgroups that an import added.' }),
+  tokens_kept: Type.Boolean({ description: 'The radios of the user stayed logged in.' }),
+  name: Type.String({ description: 'The new name.' }),
+  site: Type.String({ description: 'The new site.' }),
+  floor_mode: Type.Enum([...floorModes]),
+  max_talk_ms: Type.Integer(),
+  encryption: Type.Enum([...encryptions]),
+  clear_emergency: Type.String(),
+  rotation_counter: Type.Integer({ description: 'After the rotation.' }),
+  holder_id: Id,
+  epochs: Type.Integer({ description: 'Number of the newest epochs of which the keys were exported.' }),
+  secrets: Type.Integer({ description: 'Number of master secrets.' }),
+  emergency_id: Id,
+  rows: Type.Integer({ description: 'Number of rows in the backup.' }),
+  taken_at: Timestamp,
+} satisfies Record<DetailKey, TSchema>;
+
+const Nullable = (description: string) => Type.Union([Id, Type.Null()], { description });
+
+export type OneAct = Static<typeof OneAct>;
+export const OneAct = Type.Object(
+  {
+    id: Type.Integer({ minimum: 1, description: 'Later acts have greater ids.' }),
+    at: Timestamp,
+    by_id: Nullable('The user that acted. null for a command.'),
+    by_name: Type.String({ description: 'Its username, or `command` with the account of the system.' }),
+    way: Type.Enum([...WAYS], { description: '`service` adds the first administrator.' }),
+    act: Type.String({ description: 'Kind of the act. A later version may have more.' }),
+    user_id: Nullable('The user that the act was done to.'),
+    device_id: Nullable('The device.'),
+    talkgroup_id: Nullable('The talkgroup.'),
+    details: Type.Partial(Type.Object(details)),
+  },
+  { title: 'Act' },
+);
+
+export const ActList = Type.Object(
+  {
+    acts: Type.Array(OneAct),
+    next: Type.Union([Type.String(), Type.Null()], {
+      description: 'Value of `before` for the next page, null on the last page.',
+    }),
+  },
+  {
+    title: 'ActList',
+    description: 'One page of the acts, the newest first.',
+    examples: [
+      {
+        acts: [
+          {
+            ...{ id: 4711, at: EXAMPLE.at, by_id: EXAMPLE.user, by_name: 'admin', way: 'rest' },
+            ...{ act: 'device_disabled', user_id: null, device_id: EXAMPLE.device, talkgroup_id: null },
+            details: { serial: 'SN-1' },
+          },
+        ],
+        next: null,
+      },
+    ],
+  },
+);

@@ -1,0 +1,360 @@
+// The audit log: each act of an administrator leaves its row, in the statement that acts, and nothing else leaves one.
+import { randomBytes, randomUUID } from 'node:crypto';
+import t from 'tap';
+import { openAudit } from '../../src/audit/keeping.js';
+import { deleteOldActs, newestBackup } from '../../src/audit/store.js';
+import { deadlineIn } from '../../src/db/deadline.js';
+import { noticeOf } from '../../src/db/notice.js';
+import { raiseEmergency } from '../../src/emergencies/store.js';
+import type { TalkgroupId } from '../../src/ids.js';
+import { eventually, HANGS_MS } from '../helpers/eventually.js';
+import { type AccountCaller, type Answer, PASSWORD, type Service, service } from '../helpers/http/rest.js';
+
+const soon = () => deadlineIn(HANGS_MS);
+
+interface Row {
+  readonly id: number;
+  readonly at: string;
+  readonly by_id: string | null;
+  readonly by_name: string;
+  readonly way: string;
+  readonly act: string;
+  readonly user_id: string | null;
+  readonly device_id: string | null;
+  readonly talkgroup_id: string | null;
+  readonly details: Record<string, unknown>;
+}
+
+const rowsOf = (s: Service) =>
+  s.sql<Row>(
+    (sql) => sql`
+    select id::int, by_id, by_name, way, act, user_id, device_id, talkgroup_id, details from acts order by id`,
+  );
+
+/** What one request of an administrator leaves. */
+interface Case {
+  readonly does: () => Promise<Answer>;
+  /** null: no act. */
+  readonly leaves: (Partial<Row> & { readonly act: string }) | null;
+  /** The same request again changes nothing, and so leaves nothing. */
+  readonly isOnce?: boolean;
+}
+
+async function raised(s: Service, raiser: AccountCaller, talkgroup: TalkgroupId): Promise<string> {
+  const id = randomUUID();
+  await raiseEmergency(s.database, soon(), {
+    ...{ id, user: raiser.userId, talkgroup, lat: null, lng: null, alt: null },
+    raisedAt: '2031-05-06T07:08:09.010Z',
+    notice: noticeOf({ kind: 'emergency_changed', talkgroup }),
+  });
+  return id;
+}
+
+async function holderOf(s: Service, user: AccountCaller): Promise<string> {
+  const [row] = await s.sql<{ id: string }>(
+    (sql) => sql`
+      insert into key_holders (user_id, public_key, name) values (${user.userId}, ${randomBytes(65)}, 'phone')
+      returning id`,
+  );
+  return row?.id ?? '';
+}
+
+/** By route, as the service registers it. */
+async function casesOf(s: Service): Promise<Record<string, Case>> {
+  const { admin, radio } = s;
+  const bob = await s.account({ username: 'bob', serial: 'SN-bob' });
+  const eve = await s.account({ username: 'eve' });
+  const leaver = await s.account({ username: 'leaver', serial: 'SN-leaver' });
+  const [group, doomed] = [await s.talkgroup('fire'), await s.talkgroup('doomed')];
+  for (const one of [radio, bob]) await one.post(`/talkgroups/${group}/join`);
+  const [acknowledged, own] = [await raised(s, bob, group), await raised(s, radio, group)];
+  const carol = await s.account({ username: 'carol' });
+  const [waiting, lost] = [await holderOf(s, carol), await holderOf(s, carol)];
+  const device = { device_id: radio.deviceId, details: { serial: 'radio-1' } };
+  const ofBob = { user_id: bob.userId };
+  const inGroup = { talkgroup_id: group };
+  return {
+    'PUT /users/:id/password': {
+      does: () => admin.put(`/users/${eve.userId}/password`, { password: 'forgotten', keep_tokens: true }),
+      leaves: {
+        act: 'password_set',
+        user_id: eve.userId,
+        details: { username: 'eve', tokens_kept: true },
+      },
+    },
+    'POST /users/:id/revoke': {
+      does: () => admin.post(`/users/${eve.userId}/revoke`),
+      leaves: { act: 'tokens_revoked', user_id: eve.userId, details: { username: 'eve' } },
+    },
+    'DELETE /users/:id': {
+      does: () => admin.delete(`/users/${leaver.userId}`),
+      leaves: {
+        ...{ act: 'user_deleted', user_id: leaver.userId, device_id: leaver.deviceId },
+        details: { username: 'leaver', serial: 'SN-leaver' },
+      },
+    },
+    'PUT /users/:id/device': {
+      does: () => admin.put(`/users/${eve.userId}/device`, { serial: 'SN-eve', site: 'Depot' }),
+      leaves: { act: 'device_linked', user_id: eve.userId, details: { username: 'eve', serial: 'SN-eve' } },
+      isOnce: true,
+    },
+    'DELETE /users/:id/device': {
+      does: () => admin.delete(`/users/${bob.userId}/device`),
+      leaves: {
+        ...{ act: 'device_unlinked', ...ofBob, device_id: bob.deviceId },
+        details: { username: 'bob', serial: 'SN-bob' },
+      },
+      isOnce: true,
+    },
+    'POST /talkgroups': {
+      does: () => admin.post('/talkgroups', { name: 'harbour', floor_mode: 'single' }),
+      leaves: { act: 'talkgroup_created', details: { talkgroup: 'harbour', floor_mode: 'single' } },
+    },
+    'PATCH /talkgroups/:id': {
+      does: () => admin.patch(`/talkgroups/${group}`, { name: 'fire 1', max_talk_ms: 60_000 }),
+      leaves: {
+        ...{ act: 'talkgroup_changed', ...inGroup },
+        details: { talkgroup: 'fire', name: 'fire 1', max_talk_ms: 60_000 },
+      },
+    },
+    'PUT /talkgroups/:id/members/:user_id': {
+      does: () => admin.put(`/talkgroups/${group}/members/${eve.userId}`),
+      leaves: {
+        ...{ act: 'member_added', user_id: eve.userId, ...inGroup },
+        details: { username: 'eve', talkgroup: 'fire 1' },
+      },
+      isOnce: true,
+    },
+    'PUT /talkgroups/:id/members/:user_id/keys': {
+      does: () => admin.put(`/talkgroups/${group}/members/${bob.userId}/keys`, { allowed: true }),
+      leaves: { act: 'keys_permitted', ...ofBob, ...inGroup },
+      isOnce: true,
+    },
+    'DELETE /talkgroups/:id/members/:user_id': {
+      does: () => admin.delete(`/talkgroups/${group}/members/${bob.userId}`),
+      leaves: {
+        act: 'member_removed',
+        ...ofBob,
+        ...inGroup,
+        details: { username: 'bob', talkgroup: 'fire 1' },
+      },
+      isOnce: true,
+    },
+    'DELETE /talkgroups/:id': {
+      does: () => admin.delete(`/talkgroups/${doomed}`),
+      leaves: { act: 'talkgroup_deleted', talkgroup_id: doomed, details: { talkgroup: 'doomed' } },
+    },
+    'PATCH /devices/:id': {
+      does: () => admin.patch(`/devices/${radio.deviceId}`, { site: 'south' }),
+      leaves: { act: 'device_changed', ...device, details: { serial: 'radio-1', site: 'south' } },
+    },
+    'PATCH /devices/:id/status': {
+      does: () => admin.patch(`/devices/${radio.deviceId}/status`, { active: false }),
+      leaves: { act: 'device_disabled', ...device },
+      isOnce: true,
+    },
+    'POST /keys/rotate': {
+      does: () => admin.post('/keys/rotate', { talkgroup_id: group }),
+      leaves: { act: 'keys_rotated', ...inGroup, details: { talkgroup: 'fire 1', rotation_counter: 1 } },
+    },
+    'POST /keys/holders/:id/accept': {
+      does: () => admin.post(`/keys/holders/${waiting}/accept`, {}),
+      leaves: {
+        ...{ act: 'holder_accepted', user_id: carol.userId },
+        details: { username: 'carol', holder_id: waiting },
+      },
+    },
+    'DELETE /keys/holders/:id': {
+      does: () => admin.delete(`/keys/holders/${lost}`),
+      leaves: {
+        ...{ act: 'holder_deleted', user_id: carol.userId },
+        details: { username: 'carol', holder_id: lost },
+      },
+    },
+    'POST /emergencies/:id/ack': {
+      does: () => admin.post(`/emergencies/${acknowledged}/ack`),
+      leaves: {
+        ...{ act: 'emergency_acknowledged', ...ofBob, ...inGroup },
+        details: { username: 'bob', talkgroup: 'fire 1', emergency_id: acknowledged },
+      },
+      isOnce: true,
+    },
+    'POST /emergencies/:id/clear': {
+      does: () => admin.post(`/emergencies/${own}/clear`),
+      leaves: { act: 'emergency_cleared', user_id: radio.userId, ...inGroup },
+    },
+    // What a caller does to the own account is no act upon anybody.
+    'POST /auth/changepassword': {
+      does: () => admin.post('/auth/changepassword', { oldPassword: PASSWORD, newPassword: 'another one' }),
+      leaves: null,
+    },
+    'POST /talkgroups/:id/join': { does: () => admin.post(`/talkgroups/${group}/join`), leaves: null },
+    'DELETE /talkgroups/:id/leave': { does: () => admin.delete(`/talkgroups/${group}/leave`), leaves: null },
+    'POST /devices/:id/gps': {
+      does: () => admin.post(`/devices/${bob.deviceId}/gps`, { lat: 1, lng: 2 }),
+      leaves: null,
+    },
+    'POST /keys/holders': {
+      does: () => admin.post('/keys/holders', { password: 'wrong', public_key: '', name: 'x' }),
+      leaves: null,
+    },
+    'POST /auth/revoke': { does: () => admin.post('/auth/revoke'), leaves: null },
+  };
+}
+
+t.test(
+  'each act by REST has one row and one log line, with names, and no other request has any',
+  async (t) => {
+    const s = await service(t);
+    const cases = await casesOf(s);
+    const changing = s.server.routes
+      .filter(({ method, access }) => !['GET', 'HEAD'].includes(method) && access !== 'public')
+      .map(({ method, url }) => `${method} ${url}`);
+    t.strictSame(Object.keys(cases).sort(), changing.sort(), 'every route is tried');
+
+    for (const [name, { does, leaves, isOnce = false }] of Object.entries(cases)) {
+      const before = (await rowsOf(s)).length;
+      const logged = s.logged().length;
+      const { status } = await does();
+      if (leaves !== null) t.equal(status, 200, name);
+      const rows = (await rowsOf(s)).slice(before);
+      const lines = s
+        .logged()
+        .slice(logged)
+        .split('\n')
+        .filter((line) => line.includes('"msg":"act"'));
+      t.equal(lines.length, leaves === null ? 0 : 1, `${name}: lines`);
+      t.equal(rows.length, leaves === null ? 0 : 1, `${name}: rows`);
+      if (leaves === null) continue;
+      t.match(rows[0], { by_id: s.admin.userId, by_name: 'admin', way: 'rest', ...leaves }, name);
+      if (leaves.details !== undefined) t.strictSame(rows[0]?.details, leaves.details, `${name}: details`);
+      t.match(JSON.parse(lines[0] ?? ''), { act: leaves.act, by: 'admin', ...rows[0]?.details }, name);
+      if (!isOnce) continue;
+      const { status: again } = await does();
+      t.ok([200, 404].includes(again), `${name} again: ${again}`);
+      t.equal((await rowsOf(s)).length, before + 1, `${name} again`);
+    }
+    const everything = JSON.stringify(await rowsOf(s));
+    for (const secret of [PASSWORD, 'forgotten', 'another one', '$2', s.admin.token.split('.')[2] ?? ''])
+      t.notOk(everything.includes(secret), 'no secret is in the audit log');
+  },
+);
+
+t.test('what cannot be written to the audit log is not done', async (t) => {
+  const s = await service(t);
+  const victim = await s.account({ username: 'victim', serial: 'SN-1' });
+  const group = await s.talkgroup('fire');
+  await s.sql((sql) => sql`alter table acts add constraint nothing check (false) not valid`);
+  const requests: readonly (readonly [string, string, unknown?])[] = [
+    ['DELETE', `/users/${victim.userId}`],
+    ['POST', `/users/${victim.userId}/revoke`],
+    ['PATCH', `/devices/${victim.deviceId}/status`, { active: false }],
+    ['PATCH', `/talkgroups/${group}`, { name: 'other' }],
+    ['DELETE', `/talkgroups/${group}`],
+    ['PUT', `/talkgroups/${group}/members/${victim.userId}`],
+    ['POST', '/keys/rotate', { talkgroup_id: group }],
+  ];
+  for (const [method, path, body] of requests) {
+    const init = body === undefined ? {} : { body: JSON.stringify(body) };
+    const { status } = await s.admin.send(method, path, {
+      headers: { 'content-type': 'application/json' },
+      ...init,
+    });
+    t.equal(status, 500, `${method} ${path}`);
+  }
+  t.equal((await victim.get('/me')).status, 200);
+  t.match((await s.admin.get(`/keys/rotation?talkgroup_id=${group}`)).body, { rotation_counter: 0 });
+  t.match((await s.admin.get(`/talkgroups/${group}/members`)).body, { members: [] });
+});
+
+t.test('the log is read in pages, by user and by act, and who reads it is noted once an hour', async (t) => {
+  const s = await service(t);
+  const [ann, bob] = [await s.account({ username: 'ann' }), await s.account({ username: 'bob' })];
+  const second = await s.account({ role: 'admin', username: 'second' });
+  for (const one of [ann, bob, ann]) await s.admin.post(`/users/${one.userId}/revoke`);
+  await second.delete(`/users/${bob.userId}`);
+  const read = async (caller: AccountCaller, query = '') => {
+    const { status, body } = await caller.get(`/audit${query}`);
+    t.equal(status, 200, query);
+    return body as { acts: Row[]; next: string | null };
+  };
+  const all = await read(s.admin);
+  t.strictSame(Object.keys(all), ['acts', 'next']);
+  t.strictSame(
+    all.acts.map(({ act, details: { username } }) => [act, username]),
+    [
+      ['user_deleted', 'bob'],
+      ['tokens_revoked', 'ann'],
+      ['tokens_revoked', 'bob'],
+      ['tokens_revoked', 'ann'],
+    ],
+    'newest first, also of a user who is gone',
+  );
+  t.match(all.acts[0]?.at, /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  t.equal(all.next, null);
+  t.strictSame(
+    (await read(s.admin)).acts.map(({ act, by_name }) => [act, by_name]).slice(0, 1),
+    [['audit_read', 'admin']],
+    'the read before this one',
+  );
+  t.equal((await read(second, '?act=audit_read')).acts.length, 1);
+  t.equal((await read(second, '?act=audit_read')).acts.length, 2, 'of the other reader');
+  t.equal((await read(s.admin, '?act=audit_read')).acts.length, 2, 'and none of the same hour');
+  await s.sql((sql) => sql`update acts set at = at - interval '61 minutes' where act = 'audit_read'`);
+  await read(s.admin);
+  t.equal((await read(s.admin, '?act=audit_read')).acts.length, 3, 'an hour later');
+
+  t.strictSame(
+    (await read(s.admin, `?user_id=${bob.userId}`)).acts.map(({ act }) => act),
+    ['user_deleted', 'tokens_revoked'],
+  );
+  t.strictSame(
+    (await read(s.admin, `?user_id=${second.userId}`)).acts.map(({ act }) => act),
+    ['audit_read', 'user_deleted'],
+    'and what a user did',
+  );
+  const first = await read(s.admin, '?act=tokens_revoked&limit=2');
+  t.equal(first.acts.length, 2);
+  const rest = await read(s.admin, `?act=tokens_revoked&limit=2&before=${first.next}`);
+  t.strictSame([rest.acts.length, rest.next], [1, null]);
+  const ids = [...first.acts, ...rest.acts].map(({ id }) => id);
+  t.strictSame(
+    ids,
+    [...ids].sort((a, b) => b - a),
+  );
+
+  for (const query of ['limit=0', 'limit=1001', 'before=0', 'before=x', 'before=1e3', 'act=nothing'])
+    t.equal((await s.admin.get(`/audit?${query}`)).status, 400, query);
+  t.equal((await s.admin.get('/audit?user_id=x')).status, 404);
+  t.equal((await s.radio.get('/audit')).status, 403);
+});
+
+t.test('old acts are deleted, and by two nodes at once none is left', async (t) => {
+  const s = await service(t);
+  await s.sql(
+    (sql) => sql`
+      insert into acts (at, by_name, way, act)
+      select now() - interval '31 days', 'command root', 'command', 'tokens_revoked' from generate_series(1, 2500)`,
+  );
+  await s.sql(
+    (sql) => sql`
+      insert into acts (at, by_name, way, act)
+      values (now() - interval '29 days', 'command root', 'command', 'backup_taken')`,
+  );
+  const counts = await Promise.all([30, 30].map((days) => deleteOldActs(s.database, soon(), days)));
+  t.strictSame(counts, [1000, 1000], 'different ones');
+  const lines: object[] = [];
+  const log = { info: () => {}, warn: (line: object) => void lines.push(line) };
+  const audit = openAudit({ config: { AUDIT_DAYS: 30 }, database: s.database, log });
+  t.teardown(() => audit.close());
+  t.equal(audit.figures().backupAgeS, null);
+  audit.start();
+  await eventually(async () => {
+    const rows = await rowsOf(s);
+    if (rows.length !== 1 || audit.figures().backupAgeS === null) throw new Error(`${rows.length} are left`);
+  });
+  const age = audit.figures().backupAgeS ?? 0;
+  t.ok(Math.abs(age - 29 * 86_400) < 3700, `${age} s`);
+  t.ok(((await newestBackup(s.database, soon())) ?? 0) > 0);
+  t.strictSame(lines, []);
+});
