@@ -16,3 +16,5 @@ create table acts (
 create index acts_at on acts (at);
 create index acts_act on acts (act, id);
 create index acts_user on acts (user_id, id) where user_id is not null;
+-- By a user, or by the name of a command.
+create index acts_by on acts (by_id, by_name, id);

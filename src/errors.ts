@@ -6,6 +6,7 @@ const refusals = {
   invalid_credentials: [401, 'invalid credentials'],
   device_disabled: [401, 'device disabled'],
   admin_only: [403, 'admin role required'],
+  dispatcher_only: [403, 'dispatcher or admin role required'],
   registration_closed: [403, 'registration is closed'],
   wrong_proof: [403, 'the proof is not that of the accepted key holder'],
   admin_account: [403, 'the account of an administrator is changed on the command line'],

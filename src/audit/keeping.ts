@@ -1,4 +1,5 @@
-// Keeps the audit log of a node: logs and counts what is done here, and deletes what is too old.
+// Keeps the audit log of a node: logs and counts the acts over REST here, and deletes those that are too old.
+import { setTimeout as delay } from 'node:timers/promises';
 import { ACT_NAMES, type Noted } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import { deadlineIn, REQUEST_MS } from '../db/deadline.js';
@@ -24,6 +25,8 @@ export interface AuditFigures {
 /** Between two looks for old acts, and for the newest backup (ms). */
 const OLD_MS = 3_600_000;
 const BACKUP_MS = 60_000;
+/** Between two parts of a deletion (ms). */
+const PAUSE_MS = 1000;
 const MS_PER_S = 1000;
 
 /** Its timers run from `start` to `close`. What fails is repeated with the next look. */
@@ -34,9 +37,8 @@ export function openAudit({ config: { AUDIT_DAYS: days }, database, log }: Keepi
   let isClosed = false;
 
   async function deleteOld(): Promise<void> {
-    let deleted: number;
-    do deleted = await deleteOldActs(database, deadlineIn(REQUEST_MS), days);
-    while (deleted === DELETED_AT_ONCE && !isClosed);
+    while (!isClosed && (await deleteOldActs(database, deadlineIn(REQUEST_MS), days)) === DELETED_AT_ONCE)
+      await delay(PAUSE_MS, undefined, { ref: false });
   }
 
   async function lookForBackup(): Promise<void> {
@@ -48,15 +50,17 @@ export function openAudit({ config: { AUDIT_DAYS: days }, database, log }: Keepi
     try {
       await work();
     } catch (error) {
-      log.warn({ err: error }, 'audit log not read');
+      log.warn({ err: error }, 'audit log not kept');
     }
   }
 
   return {
-    /** Of an act that was stored. */
-    noted({ act, by, details, ...rest }: Noted): void {
+    /** Logs and counts an act over REST. */
+    noted({ act, user_id, device_id, talkgroup_id, details, ...rest }: Noted): void {
       acts[act] = (acts[act] ?? 0) + 1;
-      log.info({ act, by, ...rest, ...details }, 'act');
+      const { talkgroup: talkgroup_name, ...more } = details;
+      const ids = { user: user_id, device: device_id, talkgroup: talkgroup_id };
+      log.info({ act, ...rest, ...ids, talkgroup_name, ...more }, 'act');
     },
     start(): void {
       const every = (ms: number, work: () => Promise<void>) => setInterval(() => void look(work), ms).unref();

@@ -28,8 +28,8 @@ export const auditRoutes =
       const limit = query.limit === undefined ? ACTS_PRESET : Number(query.limit);
       const wanted = {
         limit,
-        before: query.before === undefined ? null : Number(query.before),
-        user: query.user_id === undefined ? null : readUserId(query.user_id),
+        page: { before: query.before === undefined ? null : Number(query.before) },
+        users: query.user_id === undefined ? null : [readUserId(query.user_id)],
         act: query.act !== undefined && isAct(query.act) ? query.act : null,
         since: null,
       };

@@ -1,4 +1,4 @@
-// Declares the acts of administrators, dispatchers and commands as the audit log lists them.
+// Declares the acts of administrators, dispatchers and commands, as the audit log lists them.
 import { ACT_NAMES, type ACTS, type Act, WAYS } from '../db/acts.js';
 import { EXAMPLE } from '../examples.js';
 import { limitInQuery } from '../http/paging.js';
@@ -12,7 +12,7 @@ export const isAct = (text: string): text is Act => (ACT_NAMES as readonly strin
 export const ACTS_PRESET = 100;
 
 export const ActQuery = Type.Object({
-  limit: limitInQuery({ maximum: 1000, preset: ACTS_PRESET }),
+  limit: limitInQuery({ maximum: 200, preset: ACTS_PRESET }),
   before: Type.Optional(
     Type.Refine(
       Type.String({
@@ -42,16 +42,19 @@ const details = {
   serial: Type.String({ description: 'Serial of the device.' }),
   talkgroup: Type.String({ description: 'Name of the talkgroup at that time.' }),
   talkgroups: Type.Array(Type.String(), { description: 'Names of the talkgroups that an import added.' }),
+  dispatcher: Type.Boolean({ description: 'An import made the user a dispatcher.' }),
+  serial_before: Type.String({ description: 'Serial of the device that the user had before.' }),
   tokens_kept: Type.Boolean({ description: 'The radios of the user stayed logged in.' }),
   name: Type.String({ description: 'The new name.' }),
   site: Type.String({ description: 'The new site.' }),
   floor_mode: Type.Enum([...floorModes]),
   max_talk_ms: Type.Integer(),
   encryption: Type.Enum([...encryptions]),
-  clear_emergency: Type.String(),
+  clear_emergency: Type.Boolean(),
   rotation_counter: Type.Integer({ description: 'After the rotation.' }),
+  restored: Type.Boolean({ description: 'The counter was raised for a restored database.' }),
   holder_id: Id,
-  epochs: Type.Integer({ description: 'Number of the newest epochs of which the keys were exported.' }),
+  epochs: Type.Integer({ description: 'Number of epochs of which the keys were exported.' }),
   secrets: Type.Integer({ description: 'Number of master secrets.' }),
   emergency_id: Id,
   rows: Type.Integer({ description: 'Number of rows in the backup.' }),
@@ -63,10 +66,15 @@ const Nullable = (description: string) => Type.Union([Id, Type.Null()], { descri
 export type OneAct = Static<typeof OneAct>;
 export const OneAct = Type.Object(
   {
-    id: Type.Integer({ minimum: 1, description: 'Later acts have greater ids.' }),
+    id: Type.Integer({
+      minimum: 1,
+      description: 'Orders the acts. Acts at the same time may have either order.',
+    }),
     at: Timestamp,
-    by_id: Nullable('The user that acted. null for a command.'),
-    by_name: Type.String({ description: 'Its username, or `command` with the account of the system.' }),
+    by_id: Nullable('The user that acted. null for a command and for the service.'),
+    by_name: Type.String({
+      description: 'The username, or `command` with the account of the system, or `service`.',
+    }),
     way: Type.Enum([...WAYS], { description: '`service` adds the first administrator.' }),
     act: Type.String({ description: 'Kind of the act. A later version may have more.' }),
     user_id: Nullable('The user that the act was done to.'),

@@ -2,31 +2,43 @@
 import { type Act, type Actor, acting, writeAct } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
+import type { Sql } from '../db/pool.js';
 import type { UserId } from '../ids.js';
 import type { OneAct } from './schemas.js';
 
 export interface ActsWanted {
   /** One row more is read: there is another page then. */
   readonly limit: number;
-  /** The id that all rows are below. null: the newest ones. */
-  readonly before: number | null;
-  /** Who acted, or upon whom it was done. null: anybody. */
-  readonly user: UserId | null;
+  /** Where the page begins: the newest first, below the id `before`, or the oldest first, above the id `after`. */
+  readonly page: { readonly before: number | null } | { readonly after: number };
+  /** Acts by one of these, and acts done to one. null: of anybody. */
+  readonly users: readonly UserId[] | null;
+  /** Acts of commands and of the service with this name. */
+  readonly name?: string | null;
   readonly act: Act | null;
   /** ISO 8601. null: all that are kept. */
   readonly since: string | null;
 }
 
+/** Of the newest reads, among which the reader looks for its own of this hour. */
+const READS_LOOKED_AT = 100;
+
 /**
- * The newest first. The reader is noted, once an hour. A database that takes no writes refuses the read: nobody reads
- * unseen.
+ * The reader is noted, about once an hour. A database that takes no writes refuses, so nobody reads unseen. The rows in
+ * the order of the page.
  */
 export async function actsRead(
   database: Database,
   deadline: Deadline,
-  { limit, before, user, act, since }: ActsWanted,
+  { limit, page, users, name = null, act, since }: ActsWanted,
   by: Actor,
 ): Promise<OneAct[]> {
+  const isDown = 'before' in page;
+  const ofUsers = (sql: Sql) => {
+    const ids = users === null ? null : `{${users.join()}}`;
+    return sql`and (user_id = any(${ids}::uuid[]) or by_id = any(${ids}::uuid[])
+      or (by_id is null and by_name = ${name}::text))`;
+  };
   const [read] = await writeAct<{ found: OneAct[] }>(
     database,
     deadline,
@@ -37,58 +49,66 @@ export async function actsRead(
                by_id, by_name, way, act, user_id, device_id, talkgroup_id, details
         from acts
         where true
-          ${before === null ? sql`` : sql`and id < ${before}::bigint`}
-          ${user === null ? sql`` : sql`and (user_id = ${user} or by_id = ${user})`}
+          ${isDown && page.before !== null ? sql`and id < ${page.before}::bigint` : sql``}
+          ${isDown ? sql`` : sql`and id > ${page.after}::bigint`}
+          ${users === null && name === null ? sql`` : ofUsers(sql)}
           ${act === null ? sql`` : sql`and act = ${act}`}
           ${since === null ? sql`` : sql`and at >= ${since}::timestamptz`}
-        order by id desc limit ${limit + 1}
+        order by id ${isDown ? sql`desc` : sql``} limit ${limit + 1}
+      ), reads as (
+        select at, by_id, by_name from acts where act = 'audit_read' order by id desc limit ${READS_LOOKED_AT}
       ), ${acting(sql, by, {
         act: 'audit_read',
         from: sql`
           where not exists (
-            select from acts
-            where act = 'audit_read' and at > now() - interval '1 hour'
+            select from reads
+            where at > now() - interval '1 hour'
               and by_id is not distinct from ${by.id}::uuid and (by_id is not null or by_name = ${by.name}::text))`,
       })}
-      select (select coalesce(json_agg(found order by id desc), '[]') from found) as found ${noted}`,
+      select (
+        select coalesce(json_agg(found order by id ${isDown ? sql`desc` : sql``}), '[]') from found
+      ) as found ${noted}`,
   );
   return read?.found ?? [];
 }
 
-/** The user of that name, also one that was deleted while its acts are kept. */
-export async function userOfActs(
+/** The users who have that name, or had it when they were deleted, as long as that act is kept. */
+export async function usersNamedInActs(
   database: Database,
   deadline: Deadline,
   username: string,
-): Promise<UserId | null> {
-  const [found] = await database.read<{ id: UserId }>(
+): Promise<UserId[]> {
+  const found = await database.read<{ id: UserId }>(
     deadline,
     (sql) => sql`
-      select coalesce(
-        (select id from users where username = ${username}),
-        (select user_id from acts where act = 'user_deleted' and details ->> 'username' = ${username}
-         order by id desc limit 1)) as id`,
+      select id from users where username = ${username}
+      union
+      select user_id from acts
+      where act = 'user_deleted' and details ->> 'username' = ${username} and user_id is not null`,
   );
-  return found?.id ?? null;
+  return found.map(({ id }) => id);
 }
 
 /** Rows of one statement. */
 export const DELETED_AT_ONCE = 1000;
 
-/** Deletes acts that are older. Two nodes that do it at once take different ones. How many. */
+/** Deletes acts that are older, the newest backup excepted. Two nodes that do it at once take different ones. How many. */
 export async function deleteOldActs(database: Database, deadline: Deadline, days: number): Promise<number> {
   const deleted = await database.write(
     deadline,
     (sql) => sql`
-      delete from acts where id in (
-        select id from acts where at < now() - interval '1 day' * ${days}::integer
+      with old as materialized (
+        select id from acts
+        where at < now() - interval '1 day' * ${days}::integer
+          and id is distinct from (select max(id) from acts where act = 'backup_taken')
         order by at limit ${DELETED_AT_ONCE} for update skip locked
-      ) returning id`,
+      )
+      delete from acts using old where acts.id = old.id returning acts.id`,
   );
   return deleted.length;
 }
 
-/** Unix time (s) of the newest backup by the command. null: none was taken, as far as acts are kept. */
+/** Unix time (s) of the newest backup by the command. null: none was taken. */
 export async function newestBackup(database: Database, deadline: Deadline): Promise<number | null> {
   const [newest] = await database.read<{ at_s: number }>(
     deadline,

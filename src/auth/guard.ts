@@ -20,6 +20,8 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** The caller as the audit log names it. Unset on public routes. */
     actor: Actor;
+    /** Whether the caller is a dispatcher or an administrator. */
+    mayDispatch: boolean;
   }
 }
 
@@ -39,6 +41,7 @@ export function addGuard(app: FastifyInstance, { config, tokenKeys, database, no
   const verifyToken = createTokenVerifier(tokenKeys);
   const limit = limitRequests(config);
   app.decorateRequest('actor', null as never); // set below
+  app.decorateRequest('mayDispatch', false);
 
   app.addHook('onRequest', async (request, reply) => {
     const { access } = request.routeOptions.config;
@@ -56,7 +59,11 @@ export function addGuard(app: FastifyInstance, { config, tokenKeys, database, no
     request.user = caller;
     request.actor = { id: caller.sub, name: caller.username, way: 'rest', noted };
     request.deadline = { ...request.deadline, user: caller.sub };
-    if (access !== 'user' && caller.role !== 'admin') throw new AppError('admin_only');
+    const isAdmin = caller.role === 'admin';
+    request.mayDispatch = isAdmin || standing.is_dispatcher;
+    if (access === 'user' || isAdmin) return;
+    if (access !== 'dispatcher') throw new AppError('admin_only');
+    if (!request.mayDispatch) throw new AppError('dispatcher_only');
   });
 }
 

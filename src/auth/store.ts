@@ -17,6 +17,11 @@ export interface Standing {
   readonly device_active: boolean;
 }
 
+/** Of the caller of a request. */
+export interface CallerStanding extends Standing {
+  readonly is_dispatcher: boolean;
+}
+
 export interface Account extends Standing {
   readonly id: UserId;
   readonly username: string;
@@ -54,11 +59,11 @@ export async function accountStanding(
   database: Database,
   deadline: Deadline,
   user: UserId,
-): Promise<Standing | null> {
-  const [standing] = await database.read<Standing>(
+): Promise<CallerStanding | null> {
+  const [standing] = await database.read<CallerStanding>(
     deadline,
     (sql) => sql`
-      select u.valid_from, coalesce(d.active, true) as device_active
+      select u.valid_from, u.is_dispatcher, coalesce(d.active, true) as device_active
       from users u left join devices d on d.id = u.device_id
       where u.id = ${user}`,
   );
@@ -199,9 +204,10 @@ const userAdded = (sql: Sql, by: Actor | null, details: { username: string; seri
     ...{ user: sql`id`, device: 'serial' in details ? sql`device_id` : sql`null`, details },
   });
 
-/** Inserts the accounts of a source with the columns username, hash and device_id. Returns id and username. */
+/** Inserts the accounts of a source with the columns username, hash, is_dispatcher and device_id. Returns id and username. */
 export const accountsOf = (sql: Sql, source: Fragment): Fragment => sql`
-  insert into users (username, password_hash, device_id) select username, hash, device_id from ${source}
+  insert into users (username, password_hash, is_dispatcher, device_id)
+  select username, hash, is_dispatcher, device_id from ${source}
   on conflict (username) do nothing returning id, username`;
 
 /** null: no such user. */
@@ -265,9 +271,11 @@ export async function promote(
     deadline,
     by,
     (sql, noted) => sql`
-      with promoted as (
-        update users set role = 'admin' where username = ${username} returning id
-      ), ${acting(sql, by, { act: 'admin_promoted', from: sql`from promoted`, user: sql`id` })}
+      with before as materialized (
+        select id, role <> 'admin' as is_news from users where username = ${username} for no key update
+      ), promoted as (
+        update users set role = 'admin' from before where users.id = before.id returning users.id, is_news
+      ), ${acting(sql, by, { act: 'admin_promoted', from: sql`from promoted where is_news`, user: sql`id` })}
       select ${notifyOwnUser(sql, notice)} ${noted} from promoted users`,
   );
   return promoted.length > 0;

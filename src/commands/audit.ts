@@ -1,8 +1,9 @@
 // Runs the command that prints the audit log.
 import { isAct, type OneAct } from '../audit/schemas.js';
-import { actsRead, userOfActs } from '../audit/store.js';
+import { actsRead, usersNamedInActs } from '../audit/store.js';
 import { normalizeUsername } from '../credentials/usernames.js';
 import { ACT_NAMES, type Act } from '../db/acts.js';
+import type { Database } from '../db/client.js';
 import { fail, operator, soon, withDatabase } from './running.js';
 import { linesOf, tableOf } from './table.js';
 
@@ -18,27 +19,33 @@ export interface AuditOptions {
   readonly json?: boolean;
 }
 
-/** Prints what administrators and commands did, the newest last. */
+/** Prints the acts of administrators and commands, the newest last, in parts: there may be any number. */
 export async function auditCommand({ since, user: named, act: text, json }: AuditOptions): Promise<void> {
   const from = since === undefined ? null : readTime(since);
   const act = text === undefined ? null : readAct(text);
-  const acts = await withDatabase(
+  await withDatabase(
     async (database) => {
-      const username = named === undefined ? null : normalizeUsername(named);
-      const user = username === null ? null : await userOfActs(database, soon(), username);
-      if (username !== null && user === null) fail(`no such user: ${username}`);
-      const all: OneAct[] = [];
-      for (let before: number | null = null; ; ) {
-        const wanted = { limit: ROWS_AT_ONCE, before, user, act, since: from };
+      const who = named === undefined ? { users: null, name: null } : await readWho(database, named);
+      for (let after = 0; ; ) {
+        const wanted = { limit: ROWS_AT_ONCE, page: { after }, ...who, act, since: from };
         const rows = await actsRead(database, soon(), wanted, operator());
-        all.push(...rows.slice(0, ROWS_AT_ONCE));
-        if (rows.length <= ROWS_AT_ONCE) return all.reverse();
-        before = all.at(-1)?.id ?? null;
+        const acts = rows.slice(0, ROWS_AT_ONCE);
+        process.stdout.write(json === true ? linesOf(acts) : tableOf(acts.map(rowOf)));
+        if (rows.length <= ROWS_AT_ONCE) return;
+        after = acts.at(-1)?.id ?? 0;
       }
     },
     { mayCreate: false },
   );
-  process.stdout.write(json === true ? linesOf(acts) : tableOf(acts.map(rowOf)));
+}
+
+/** A user, also one that was deleted, or a command by its name. */
+async function readWho(database: Database, named: string) {
+  const name = normalizeUsername(named);
+  const users = await usersNamedInActs(database, soon(), name);
+  const isCommand = /^command |^service$/.test(name);
+  if (users.length === 0 && !isCommand) fail(`no such user: ${name}`);
+  return { users, name: isCommand ? name : null };
 }
 
 /** An act for eyes: names in the place of ids. */

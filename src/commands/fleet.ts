@@ -6,7 +6,7 @@ import { normalizeUsername } from '../credentials/usernames.js';
 import type { Database } from '../db/client.js';
 import { linkDevice, SITE_UNKNOWN } from '../db/device-link.js';
 import { noticeOf } from '../db/notice.js';
-import { takeBack } from '../db/revocation.js';
+import { dispatcherToo, takeBack } from '../db/revocation.js';
 import { deviceToo } from '../devices/links/store.js';
 import { TEXT_CHARACTERS_MAX } from '../http/schemas.js';
 import { type DeviceId, readId, type TalkgroupId, type UserId } from '../ids.js';
@@ -55,8 +55,8 @@ async function printUsers({
     { mayCreate: false },
   );
   print(
-    all.map(({ id, username, role: its, device, created_at }) => ({
-      ...{ username, role: its, serial: device?.serial ?? null },
+    all.map(({ id, username, role: its, dispatcher, device, created_at }) => ({
+      ...{ username, role: roleOf(its, dispatcher), serial: device?.serial ?? null },
       ...{ device_enabled: device?.active ?? null, created_at, id },
     })),
     json,
@@ -80,6 +80,38 @@ function print(rows: readonly Row[], json: boolean | undefined): void {
   process.stdout.write(json === true ? linesOf(rows) : tableOf(rows));
 }
 
+/** As `user set-role` takes it. A dispatcher has the role `user` beside the right. */
+const roleOf = (role: 'admin' | 'user', isDispatcher: boolean) =>
+  role === 'user' && isDispatcher ? 'dispatcher' : role;
+
+/** Makes a user a dispatcher, or a plain user again, which revokes the tokens. */
+export async function setRoleCommand(text: string, role: 'user' | 'dispatcher'): Promise<void> {
+  const username = normalizeUsername(text);
+  const by = operator();
+  const done = await withDatabase(
+    async (database) => {
+      const account = await users.userShown(database, soon(), { username });
+      if (account === null) fail(`no such user: ${username}`);
+      const { id, dispatcher: isDispatcher, role: stored } = account.user;
+      if (stored === 'admin') fail(`${username} is an admin: use 'admin remove' before`);
+      if (role === 'dispatcher') {
+        const user = id as UserId;
+        const admitted = await users.admitDispatcher(database, soon(), { user, by, isWanted: true });
+        if (admitted === null) fail(`${username} was deleted or promoted meanwhile`);
+        return isDispatcher ? 'a dispatcher, as before' : 'a dispatcher';
+      }
+      if (!isDispatcher) return 'a plain user, as before';
+      await takeBack(database, soon(), {
+        ...{ username, by, act: 'dispatcher_removed', withLogins: true },
+        also: dispatcherToo(false),
+      });
+      return 'a plain user, revoked';
+    },
+    { mayCreate: false },
+  );
+  console.log(`${username}: ${done}`);
+}
+
 /** Prints a user with device, talkgroups, key holders and open emergencies. */
 export async function showUserCommand(text: string, { json }: Listed): Promise<void> {
   const username = normalizeUsername(text);
@@ -91,7 +123,7 @@ export async function showUserCommand(text: string, { json }: Listed): Promise<v
   const { user, device, key_holders: holders } = shown;
   process.stdout.write(
     [
-      `${user.username}, ${user.role}, since ${user.created_at}, id ${user.id}`,
+      `${user.username}, ${roleOf(user.role, user.dispatcher)}, since ${user.created_at}, id ${user.id}`,
       device === null
         ? 'device: none. So there is no position and no lock by device'
         : `device: ${device.name}, serial ${device.serial}, site ${device.site}, ${device.active ? 'enabled' : 'disabled'}, position ${device.position_at ?? 'unknown'}`,
@@ -203,7 +235,7 @@ export async function setDeviceCommand(
       if (account === null) fail(`no such user: ${username}`);
       const move = (device: DeviceId | null) =>
         takeBack(database, soon(), {
-          ...{ username, by: operator(), act: device === null ? 'device_unlinked' : 'device_linked', device },
+          ...{ username, by: operator(), act: device === null ? 'device_unlinked' : 'device_linked' },
           ...{ also: deviceToo(device), withLogins: true, isRelinked: true },
         });
       if (serial === undefined) {

@@ -98,9 +98,10 @@ function refuse(errors: readonly LineError[]): void {
 function changesOf({ steps }: Plan): string[] {
   const changes = steps
     .slice(0, CHANGES_SHOWN)
-    .map(({ line, username, user, device, talkgroups: { length } }) => {
+    .map(({ line, username, user, device, isDispatcher, talkgroups: { length } }) => {
       const parts = [
         ...(user === null ? ['new'] : []),
+        ...(isDispatcher ? ['dispatcher'] : []),
         ...(device === null ? [] : [`device ${device.serial}`]),
         ...(length === 0 ? [] : [length === 1 ? '1 talkgroup' : `${length} talkgroups`]),
       ];
@@ -219,10 +220,13 @@ async function rowsOf(steps: readonly Step[], { hashers, secrets, idOf }: Making
   await Promise.all(
     hashers.map(async (hasher) => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-        const [at, { username, user, device, talkgroups }] = next;
+        const [at, { username, user, device, talkgroups, isDispatcher }] = next;
         const password = passwords[at] ?? null;
         const hash = user === null && password !== null ? await hasher.hash(password) : null;
-        rows[at] = { username, user, hash, device, talkgroups: talkgroups.flatMap((one) => idOf(one) ?? []) };
+        rows[at] = {
+          ...{ username, user, hash, device, isDispatcher },
+          talkgroups: talkgroups.flatMap((one) => idOf(one) ?? []),
+        };
       }
     }),
   );
@@ -263,7 +267,7 @@ export async function exportCommand(file: string): Promise<void> {
 async function writeAll(database: Database, write: (text: string) => Promise<void>): Promise<number> {
   const shared = await sharedNames(database, soon());
   /** A name that would not be found again is written as the id. */
-  const lineOf = ({ username, serial, device_name, site, talkgroups }: Exported) =>
+  const lineOf = ({ username, serial, device_name, site, talkgroups, is_admin, is_dispatcher }: Exported) =>
     csvLine([
       ...[username, serial ?? '', device_name ?? '', site ?? ''],
       talkgroups
@@ -271,6 +275,7 @@ async function writeAll(database: Database, write: (text: string) => Promise<voi
           shared.has(name) || name.includes(SEPARATOR) || name.trim() !== name ? id : name,
         )
         .join(SEPARATOR),
+      is_admin ? '' : is_dispatcher ? 'yes' : 'no',
     ]);
   await write(csvLine(COLUMNS.filter((column) => column !== 'password')));
   let count = 0;

@@ -42,7 +42,7 @@ export async function exportSecretsCommand(options: ExportOptions): Promise<void
       if (keys !== null && typeof keys !== 'string')
         await noteAct(database, soon(), operator(), {
           act: 'keys_exported',
-          ...{ talkgroup, details: { holder_id: holder, epochs } },
+          ...{ talkgroup, details: { holder_id: holder, epochs: keys.epochs.length } },
         });
       return keys;
     },

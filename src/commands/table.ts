@@ -9,7 +9,7 @@ export function tableOf(rows: readonly Row[]): string {
   const names = Object.keys(first);
   const lines = [names.map(headOf), ...rows.map((row) => names.map((name) => cellOf(row[name] ?? null)))];
   const widths = names.map((_, column) =>
-    Math.max(...lines.map((cells) => charactersOf(cells[column] ?? ''))),
+    lines.reduce((width, cells) => Math.max(width, charactersOf(cells[column] ?? '')), 0),
   );
   const padded = (text: string, width: number) => text + ' '.repeat(width - charactersOf(text));
   return lines

@@ -93,7 +93,7 @@ export const accountSettings = {
     unit: 'choice',
     default: 'all',
     description: 'Users that may read `GET /talkgroups/directory`.',
-    notes: '`all`: every user. `admin`: administrators only, others get 403.',
+    notes: '`all`: every user. `admin`: dispatchers and administrators only, others get 403.',
   }),
 };
 

@@ -10,16 +10,18 @@ import type { Sql } from './pool.js';
  * to. None has a value that is secret.
  */
 export const ACTS = {
-  user_added: ['talkgroups'],
-  user_changed: ['talkgroups'],
+  user_added: ['talkgroups', 'dispatcher'],
+  user_changed: ['talkgroups', 'dispatcher'],
   user_deleted: [],
   user_locked: [],
   password_set: ['tokens_kept'],
   tokens_revoked: [],
+  dispatcher_added: [],
+  dispatcher_removed: [],
   admin_added: [],
   admin_promoted: [],
   admin_removed: [],
-  device_linked: [],
+  device_linked: ['serial_before'],
   device_unlinked: [],
   device_changed: ['name', 'site'],
   device_enabled: [],
@@ -33,7 +35,7 @@ export const ACTS = {
   keys_withdrawn: [],
   keys_rotated: ['rotation_counter'],
   keys_exported: ['holder_id', 'epochs'],
-  secret_renewed: ['rotation_counter'],
+  secret_renewed: ['rotation_counter', 'restored'],
   secrets_rewrapped: ['secrets'],
   holder_accepted: ['holder_id'],
   holder_deleted: ['holder_id'],
@@ -58,12 +60,13 @@ export interface Actor {
   /** null: the username of the user. */
   readonly name: string | null;
   readonly way: (typeof WAYS)[number];
-  /** Is told each act when it is stored. */
+  /** Gets each act when it is stored. */
   readonly noted?: (act: Noted) => void;
 }
 
-/** An act as the log has it. */
+/** An act that was stored. */
 export interface Noted {
+  readonly id: number;
   readonly act: Act;
   readonly by: string;
   readonly by_id: UserId | null;
@@ -79,7 +82,7 @@ type Value = Fragment | string | number | boolean | null;
 
 interface Acting<A extends Act> {
   readonly act: A;
-  /** What stands behind SELECT: the act is written for each of its rows, and not at all without one. */
+  /** `from` and `where` of the rows that changed. The act is written once for each of them. */
   readonly from?: Fragment;
   /** Ids of whom and what it was done to, as columns of these rows. */
   readonly user?: Fragment;
@@ -90,8 +93,8 @@ interface Acting<A extends Act> {
 }
 
 /**
- * A CTE that writes the act. `by` null: a user acts for itself, and there is no act. Of a second act of a statement, under
- * another name, nobody is told.
+ * A CTE that writes the act. `by` null: a user acts for itself, and there is no act. A statement with two acts has the second
+ * one as `also_acted`, which does not reach `noted`.
  */
 export function acting<A extends Act>(
   sql: Sql,
@@ -118,7 +121,7 @@ export function acting<A extends Act>(
                (${talkgroup ?? none})::uuid as talkgroup_id, ${jsonOf(sql, details)} as details
         ${from}
       ) s
-      returning act, by_name as by, by_id, way, user_id, device_id, talkgroup_id, details
+      returning id, act, by_name as by, by_id, way, user_id, device_id, talkgroup_id, details
     )`;
 }
 
@@ -142,7 +145,7 @@ const noted = (sql: Sql) => sql`, (select coalesce(json_agg(acted), '[]') from a
 /** A statement that has `acting` among its CTEs, and `noted` behind the last value of its outermost SELECT. */
 type Statement<Row> = (sql: Sql, noted: Fragment) => Promise<Row[]>;
 
-/** As `database.write`. Whoever acts is told what was stored. */
+/** As `database.write`. The `noted` of the actor gets the acts that were stored. */
 export async function writeAct<Row extends object>(
   database: Database,
   deadline: Deadline,

@@ -1,6 +1,6 @@
 // Voids the tokens of a user, in one statement with what else is taken from the account.
 import { randomUUID } from 'node:crypto';
-import type { DeviceId, UserId } from '../ids.js';
+import type { UserId } from '../ids.js';
 import { type Act, type Actor, acting, writeAct } from './acts.js';
 import type { Database } from './client.js';
 import type { Deadline } from './deadline.js';
@@ -17,7 +17,7 @@ import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from '.
 export async function revokeTokens(
   database: Database,
   deadline: Deadline,
-  { user, by, act, device = null, also, isRelinked = false }: Revocation,
+  { user, by, act, also, isRelinked = false, isPlainOnly = false }: Revocation,
 ): Promise<readonly Notice[] | null> {
   const notices = isRelinked ? relinkNotices(user) : [noticeOf({ kind: 'user_revoked', user })];
   const [revoked] = await writeAct<Rotated>(
@@ -26,10 +26,11 @@ export async function revokeTokens(
     by,
     (sql, noted) => sql`
       with ${revoking(sql, {
-        whose: also === undefined ? sql`id = ${user}` : sql`id = ${user} and role = 'user'`,
+        whose: sql`id = ${user} ${also === undefined ? sql`` : sql`and role = 'user'`}
+          ${isPlainOnly ? sql`and role = 'user' and not is_dispatcher` : sql``}`,
         withLogins: also !== undefined,
         ...{ isOwn: by === null, also },
-      })}, ${acting(sql, by, { act, from: sql`from revoked`, user: sql`id`, device: deviceIn(sql, act, device) })}
+      })}, ${actOf(sql, by, act)}
       select ${notifyAll(sql, notices)}, ${rotationNotices(sql)} ${noted} from revoked`,
   );
   return revoked === undefined ? null : [...notices, ...revoked.notices];
@@ -44,30 +45,38 @@ export interface Revocation {
   /** null: the user. */
   readonly by: Actor | null;
   readonly act: RevokingAct;
-  /** That the act names. */
-  readonly device?: DeviceId | null;
   /** What the statement sets besides, in an account that is no administrator's. Logins that are under way end, too. */
   readonly also?: (sql: Sql) => Fragment;
   /** With `relinkNotices`. */
   readonly isRelinked?: boolean;
+  /** Of neither a dispatcher nor an administrator. */
+  readonly isPlainOnly?: boolean;
 }
+
+/** For an `update` of the user that sets other columns too. */
+export const dispatcherToo = (isDispatcher: boolean) => (sql: Sql) => sql`, is_dispatcher = ${isDispatcher}`;
 
 /** Acts that revoke tokens. */
 type RevokingAct = Extract<
   Act,
-  'tokens_revoked' | 'password_set' | 'user_locked' | 'device_linked' | 'device_unlinked' | 'admin_removed'
+  | 'tokens_revoked'
+  | 'password_set'
+  | 'user_locked'
+  | 'device_linked'
+  | 'device_unlinked'
+  | 'admin_removed'
+  | 'dispatcher_removed'
 >;
 
 export interface TakingBack {
   readonly username: string;
   readonly by: Actor;
   readonly act: RevokingAct;
-  readonly device?: DeviceId | null;
   /** Also the tokens of logins that are under way, with the password or the role of before. A login waits some seconds then. */
   readonly withLogins?: boolean;
   /** An admin becomes a plain user. The only admin stays one. */
   readonly isDemoted?: boolean;
-  /** As in a revocation by REST. */
+  /** What the statement sets besides, also in the account of an administrator. */
   readonly also?: (sql: Sql) => Fragment;
   readonly isRelinked?: boolean;
 }
@@ -76,16 +85,7 @@ export interface TakingBack {
 export async function takeBack(
   database: Database,
   deadline: Deadline,
-  {
-    username,
-    by,
-    act,
-    device = null,
-    withLogins = false,
-    isDemoted = false,
-    isRelinked = false,
-    also,
-  }: TakingBack,
+  { username, by, act, withLogins = false, isDemoted = false, isRelinked = false, also }: TakingBack,
 ): Promise<boolean> {
   const told = { id: randomUUID(), kind: 'user_revoked' } as const;
   const read = { id: randomUUID(), kind: 'user_promoted' } as const;
@@ -100,16 +100,26 @@ export async function takeBack(
       ), ${revoking(sql, {
         whose: sql`username = ${username} and (not ${isDemoted}::boolean or (select count(*) from admins) > 1)`,
         ...{ isOwn: false, withLogins, isDemoted, also },
-      })}, ${acting(sql, by, { act, from: sql`from revoked`, user: sql`id`, device: deviceIn(sql, act, device) })}
+      })}, ${actOf(sql, by, act)}
       select ${notifyOwnUser(sql, told)}, case when ${isRelinked}::boolean then ${notifyOwnUser(sql, read)} end,
              ${rotationNotices(sql)} ${noted} from revoked users`,
   );
   return taken.length > 0;
 }
 
-/** The device that an act names: a new one, or the one that was taken away. */
-const deviceIn = (sql: Sql, act: Act, device: DeviceId | null): Fragment =>
-  act === 'device_unlinked' ? sql`(select device_id from users u where u.id = revoked.id)` : sql`${device}`;
+/** The act of `revoked`. One that takes a device away names that device, and is none where another one came first. */
+const actOf = (sql: Sql, by: Actor | null, act: RevokingAct) =>
+  acting(sql, by, {
+    act,
+    from: sql`from revoked ${act === 'device_unlinked' ? sql`where device_before is not null` : sql``}`,
+    user: sql`id`,
+    device:
+      act === 'device_unlinked' ? sql`device_before` : act === 'device_linked' ? sql`device_id` : sql`null`,
+    details:
+      act === 'device_linked'
+        ? { serial_before: sql`(select serial from devices where id = device_before)` }
+        : {},
+  });
 
 /** A login reads the account, and issues its token at most so long after (s): the wait for the hash is 2.5 s at most. */
 const LOGIN_S_MAX = 4;
@@ -128,13 +138,15 @@ const revoking = (
   sql: Sql,
   { whose, isOwn, withLogins = false, isDemoted = false, also = () => sql`` }: Revoking,
 ) => sql`
-  revoked as (
+  held as materialized (
+    select id, device_id from users where ${whose} for no key update
+  ), revoked as (
     update users
     set valid_from = ${nextMoment(sql, withLogins ? LOGIN_S_MAX : 1)},
-        had_holder = had_holder and ${isOwn}::boolean,
-        role = case when ${isDemoted}::boolean then 'user' else role end
+        had_holder = had_holder and ${isOwn}::boolean
+        ${isDemoted ? sql`, role = 'user', is_dispatcher = false` : sql``}
         ${also(sql)}
-    where ${whose} returning id
+    from held where users.id = held.id returning users.id, users.device_id, held.device_id as device_before
   ), lost as (
     delete from key_holders where user_id in (select id from revoked) returning user_id
   ), ${rotating(sql, {

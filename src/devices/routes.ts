@@ -63,10 +63,14 @@ export const deviceRoutes =
       },
     } as const;
 
-    app.get('/me', readMe, async ({ user: { sub: id, username, role }, deadline }) => ({
-      user: { id, username, role },
-      device: await store.deviceOf(database, deadline, id),
-    }));
+    app.get(
+      '/me',
+      readMe,
+      async ({ user: { sub: id, username, role }, mayDispatch: dispatcher, deadline }) => ({
+        user: { id, username, role, dispatcher },
+        device: await store.deviceOf(database, deadline, id),
+      }),
+    );
 
     const params = idInPath('Id of the device.', EXAMPLE.device);
 

@@ -57,7 +57,10 @@ export const Me = Type.Object(
       id: Id,
       username: Type.String(),
       role: Type.Enum(['admin', 'user'], {
-        description: 'The role in the token. Every route applies this role.',
+        description: 'The role in the token.',
+      }),
+      dispatcher: Type.Boolean({
+        description: 'Whether the user has the rights of a dispatcher. true for an administrator, too.',
       }),
     }),
     device: Type.Union([Device, Type.Null()], { description: 'null when the user has no linked device.' }),
@@ -65,7 +68,9 @@ export const Me = Type.Object(
   {
     title: 'Me',
     description: 'The caller.',
-    examples: [{ user: { id: EXAMPLE.user, username: 'ann', role: 'user' }, device: exampleDevice }],
+    examples: [
+      { user: { id: EXAMPLE.user, username: 'ann', role: 'user', dispatcher: false }, device: exampleDevice },
+    ],
   },
 );
 

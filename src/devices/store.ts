@@ -115,11 +115,18 @@ export async function changeDevice(
     deadline,
     by,
     (sql, noted) => sql`
-      with changed as (
-        update devices set name = coalesce(${name}, name), site = coalesce(${site}, site)
-        where id = ${device}
-        returning id, name, site, serial, active, created_at
-      ), ${acting(sql, by, { act: 'device_changed', from: sql`from changed`, device: sql`id`, details: { name, site } })}
+      with before as materialized (
+        select id, name, site from devices where id = ${device} for no key update
+      ), changed as (
+        update devices d set name = coalesce(${name}, d.name), site = coalesce(${site}, d.site)
+        from before where d.id = before.id
+        returning d.id, d.name, d.site, d.serial, d.active, d.created_at,
+                  nullif(d.name, before.name) as new_name, nullif(d.site, before.site) as new_site
+      ), ${acting(sql, by, {
+        act: 'device_changed',
+        from: sql`from changed where coalesce(new_name, new_site) is not null`,
+        ...{ device: sql`id`, details: { name: sql`new_name`, site: sql`new_site` } },
+      })}
       select id, name, site, serial, active, created_at ${noted} from changed`,
   );
   return changed ?? null;

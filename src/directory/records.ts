@@ -55,6 +55,7 @@ export interface Account {
   readonly id: UserId;
   readonly username: string;
   readonly role: 'admin' | 'user';
+  readonly is_dispatcher: boolean;
   /** Unix seconds. Tokens issued earlier are rejected. */
   readonly valid_from: number;
   readonly device_id: DeviceId | null;

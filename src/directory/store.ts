@@ -23,7 +23,7 @@ export async function accountsOf(
   const accounts = await database.read<Account>(
     deadline(),
     (sql) => sql`
-      select u.id, u.username, u.role, u.valid_from, u.device_id, coalesce(d.active, true) as device_active,
+      select u.id, u.username, u.role, u.is_dispatcher, u.valid_from, u.device_id, coalesce(d.active, true) as device_active,
              (select count(*)::integer from key_holders h
                where h.user_id = u.id and h.accepted_at is null) as holders_waiting,
              coalesce(m.memberships, '[]') as memberships

@@ -30,15 +30,15 @@ export const emergencyRoutes =
         operationId: 'listEmergencies',
         summary: 'List the open emergencies',
         description:
-          "An administrator gets all of them, a user those of the user's talkgroups. Radios raise emergencies over the WebSocket. With `limit` or `after` the answer is one page in the order of ids. Otherwise it is the whole list.",
+          "A dispatcher or administrator gets all of them, a user those of the user's talkgroups. Radios raise emergencies over the WebSocket. With `limit` or `after` the answer is one page in the order of ids. Otherwise it is the whole list.",
         tags,
         querystring: PageQuery,
         response: answers(EmergencyList),
       },
     } as const;
 
-    app.get('/emergencies', list, async ({ user, query, deadline }, reply) => {
-      const whose = { user: user.sub, isAdmin: user.role === 'admin' };
+    app.get('/emergencies', list, async ({ user, mayDispatch, query, deadline }, reply) => {
+      const whose = { user: user.sub, seesAll: mayDispatch };
       return lists.answer(reply, query, {
         name: 'emergencies',
         read: (page) => store.openEmergencies(database, deadline, { ...whose, page }),
@@ -49,7 +49,10 @@ export const emergencyRoutes =
     const params = idInPath('Id of the emergency.', EXAMPLE.emergency);
 
     const acknowledge = {
-      config: { access: 'admin', refusals: ['emergency_not_found', 'outcome_unknown', 'relay_unconfirmed'] },
+      config: {
+        access: 'dispatcher',
+        refusals: ['emergency_not_found', 'outcome_unknown', 'relay_unconfirmed'],
+      },
       schema: {
         operationId: 'acknowledgeEmergency',
         summary: 'Acknowledge an emergency',
@@ -81,18 +84,17 @@ export const emergencyRoutes =
         operationId: 'clearEmergency',
         summary: 'Clear an emergency',
         description:
-          'An administrator may clear any emergency. Another user may clear only their own, also after leaving the talkgroup. Connected members receive EMERGENCY.',
+          'A dispatcher or administrator may clear any emergency. Another user may clear only their own, also after leaving the talkgroup. Connected members receive EMERGENCY.',
         tags,
         params,
         response: answers(Ok),
       },
     } as const;
 
-    app.post('/emergencies/:id/clear', clear, async ({ params, user, actor, deadline }) => {
+    app.post('/emergencies/:id/clear', clear, async ({ params, user, actor, mayDispatch, deadline }) => {
       const id = readEmergencyId(params.id);
       const by = { ...actor, id: user.sub };
-      const isAdmin = user.role === 'admin';
-      const outcome = await store.clearEmergency(database, deadline, { id, by, isAdmin });
+      const outcome = await store.clearEmergency(database, deadline, { id, by, mayDispatch });
       if (outcome === 'unknown') throw new AppError('emergency_not_found');
       if (outcome === 'forbidden') throw new AppError('not_your_emergency');
       await confirm(tell, outcome, deadline);

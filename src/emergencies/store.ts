@@ -101,14 +101,14 @@ export async function acknowledgeEmergency(
 }
 
 /**
- * An admin may clear any, a user his own, also after he left the talkgroup. `unknown`: no such open emergency; of two
+ * A dispatcher may clear any, another user his own, also after he left the talkgroup. `unknown`: no such open emergency; of two
  * who clear it at once, one is told so. Whoever may not is told `forbidden`, member or not: it is no secret, since
  * anybody may join and see it.
  */
 export async function clearEmergency(
   database: Database,
   deadline: Deadline,
-  { id, by, isAdmin }: { id: string; by: ActingUser; isAdmin: boolean },
+  { id, by, mayDispatch }: { id: string; by: ActingUser; mayDispatch: boolean },
 ): Promise<EmergencyNotice | 'forbidden' | 'unknown'> {
   const notice = { id: randomUUID(), kind: 'emergency_changed' } as const;
   const [open] = await writeAct<{ talkgroup_id: TalkgroupId | null; may: boolean }>(
@@ -117,7 +117,7 @@ export async function clearEmergency(
     by,
     (sql, noted) => sql`
       with open as (
-        select id, ${isAdmin} or user_id = ${by.id} as may from emergencies
+        select id, ${mayDispatch} or user_id = ${by.id} as may from emergencies
         where id = ${id} and state <> 'cleared'
       ), cleared as (
         update emergencies e
@@ -149,11 +149,11 @@ interface OpenEmergency {
   readonly raised_at: string;
 }
 
-/** An admin is shown all, a user those of the user's talkgroups: rows of the page, or, without one, oldest first. */
+/** A dispatcher is shown all, another user those of the user's talkgroups: rows of the page, or, without one, oldest first. */
 export async function openEmergencies(
   database: Database,
   deadline: Deadline,
-  { user, isAdmin, page }: { user: UserId; isAdmin: boolean; page: Page | null },
+  { user, seesAll, page }: { user: UserId; seesAll: boolean; page: Page | null },
 ): Promise<Static<typeof Emergency>[]> {
   const rows = await database.read<OpenEmergency>(
     deadline,
@@ -161,7 +161,7 @@ export async function openEmergencies(
       select e.id as emergency_id, e.talkgroup_id, e.user_id, u.username, e.state, e.lat, e.lng, e.alt, e.raised_at
       from emergencies e join users u on u.id = e.user_id
       where e.state <> 'cleared'
-        and (${isAdmin} or e.talkgroup_id in (select talkgroup_id from memberships where user_id = ${user}))
+        and (${seesAll} or e.talkgroup_id in (select talkgroup_id from memberships where user_id = ${user}))
       ${page === null ? sql`order by e.raised_at, e.id` : pageBy(sql, sql`e.id`, page)}`,
   );
   return rows.map(({ lat, lng, alt, ...rest }) => ({

@@ -2,7 +2,15 @@
 import { CsvError, parse } from 'csv-parse/sync';
 
 /** The columns, in the order in which an export has them. */
-export const COLUMNS = ['username', 'serial', 'device_name', 'site', 'talkgroups', 'password'] as const;
+export const COLUMNS = [
+  'username',
+  'serial',
+  'device_name',
+  'site',
+  'talkgroups',
+  'dispatcher',
+  'password',
+] as const;
 export type Column = (typeof COLUMNS)[number];
 
 /** Between talkgroups in their cell. */

@@ -22,6 +22,8 @@ export interface KnownUser {
   /** null: no device is linked. */
   readonly serial: string | null;
   readonly talkgroups: readonly TalkgroupId[];
+  readonly is_admin: boolean;
+  readonly is_dispatcher: boolean;
 }
 
 export interface KnownDevice {
@@ -77,6 +79,8 @@ export interface Step {
   /** To link, and to create when there is none. null: the link stays as it is. */
   readonly device: NewDevice | null;
   readonly talkgroups: readonly Group[];
+  /** Becomes one. */
+  readonly isDispatcher: boolean;
 }
 
 export interface NewDevice {
@@ -154,17 +158,18 @@ export function planOf(lines: readonly Line[], options: PlanOptions): Plan {
       fault('serial', `${username} has the device ${linked}: use 'user set-device'`);
     if (links && device?.active === false) fault('serial', `the device ${serial} is disabled`);
     const password = user === null ? passwordOf(cells.password, fault) : null;
+    const isDispatcher = isNewDispatcher(row, user, fault);
     const groups = groupsOf(calledIn(row), user?.talkgroups ?? [], fault);
     if (errors.length > before) return;
     if (serial !== undefined) nameDevice(serial, { line, name, site }, fault);
     if (errors.length > before) return;
-    if (user !== null && !links && groups.length === 0) {
+    if (user !== null && !links && groups.length === 0 && !isDispatcher) {
       unchanged++;
       return;
     }
     steps.push({
       ...{ line, username, user: user?.id ?? null, password },
-      ...{ device: links ? serial : null, talkgroups: groups },
+      ...{ device: links ? serial : null, talkgroups: groups, isDispatcher },
     });
   }
 
@@ -184,6 +189,18 @@ export function planOf(lines: readonly Line[], options: PlanOptions): Plan {
       if (other.text !== text)
         fault(column, `${serial} has another ${column === 'site' ? 'site' : 'name'} in line ${other.line}`);
     }
+  }
+
+  /** An import takes no right away. */
+  function isNewDispatcher({ cells }: Line, user: KnownUser | null, fault: Fault): boolean {
+    const { dispatcher } = cells;
+    if (dispatcher === undefined) return false;
+    if (dispatcher !== 'yes' && dispatcher !== 'no') fault('dispatcher', 'must be yes or no');
+    else if (dispatcher === 'no' && user?.is_dispatcher)
+      fault('dispatcher', `${usernameIn({ line: 0, cells })} is a dispatcher: use 'user set-role'`);
+    else if (dispatcher === 'yes' && user?.is_admin)
+      fault('dispatcher', `${usernameIn({ line: 0, cells })} is an admin, who may do the same`);
+    return dispatcher === 'yes' && user?.is_dispatcher !== true;
   }
 
   function passwordOf(password: string | undefined, fault: Fault): string | null {

@@ -33,7 +33,7 @@ export async function readKnown(database: Database, deadline: () => Deadline, wa
     const rows = await database.read<KnownUser & { username: string }>(
       deadline(),
       (sql) => sql`
-        select u.username, u.id, d.serial, coalesce(
+        select u.username, u.id, u.role = 'admin' as is_admin, u.is_dispatcher, d.serial, coalesce(
                  (select json_agg(m.talkgroup_id) from memberships m where m.user_id = u.id), '[]') as talkgroups
         from json_array_elements_text(${json(sql, names)}) n (name)
         join users u on u.username = n.name left join devices d on d.id = u.device_id`,
@@ -89,9 +89,11 @@ export interface Write {
   readonly hash: string | null;
   readonly device: NewDevice | null;
   readonly talkgroups: readonly TalkgroupId[];
+  /** Becomes one. */
+  readonly isDispatcher: boolean;
 }
 
-/** Inserts the accounts of a source with the columns username, hash and device_id. Returns id and username. */
+/** Inserts the accounts of a source with the columns username, hash, is_dispatcher and device_id. Returns id and username. */
 export type Accounts = (sql: Sql, source: Fragment) => Fragment;
 
 /**
@@ -107,16 +109,17 @@ export async function writeRows(
   const notices = rows.flatMap(({ user }) =>
     user === null ? [] : [noticeOf({ kind: 'user_promoted', user })],
   );
-  const flat = rows.map(({ username, user, hash, device, talkgroups }) => ({
-    ...{ username, user_id: user, hash, groups: talkgroups },
+  const flat = rows.map(({ username, user, hash, device, talkgroups, isDispatcher }) => ({
+    ...{ username, user_id: user, hash, groups: talkgroups, is_dispatcher: isDispatcher },
     ...{ serial: device?.serial ?? null, device_name: device?.name ?? null, site: device?.site ?? null },
   }));
   const statement: Parameters<typeof database.write<{ usernames: string[] }>>[1] =
     // The update of a device changes nothing; it makes `returning` answer for one that already exists.
     (sql) => sql`
       with wanted as materialized (
-        select username, user_id, hash, groups, serial, device_name, site from json_to_recordset(${json(sql, flat)}) as w (
-          username text, user_id uuid, hash text, groups json, serial text, device_name text, site text)
+        select username, user_id, hash, is_dispatcher, groups, serial, device_name, site
+        from json_to_recordset(${json(sql, flat)}) as w (
+          username text, user_id uuid, hash text, is_dispatcher boolean, groups json, serial text, device_name text, site text)
       ), device as (
         insert into devices (name, site, serial)
         select distinct on (serial) device_name, site, serial from wanted where serial is not null
@@ -126,18 +129,23 @@ export async function writeRows(
         ${accounts(
           sql,
           sql`(
-            select w.username, w.hash, d.id as device_id from wanted w left join device d on d.serial = w.serial
+            select w.username, w.hash, w.is_dispatcher, d.id as device_id from wanted w left join device d on d.serial = w.serial
             where w.user_id is null and (w.serial is null or d.active)
           ) source`,
         )}
-      ), linked as (
-        update users u set device_id = d.id from wanted w join device d on d.serial = w.serial
-        where u.id = w.user_id and u.device_id is null and d.active
-        returning u.id, u.device_id
+      ), changed as (
+        update users u
+        set device_id = coalesce(d.id, u.device_id), is_dispatcher = u.is_dispatcher or w.is_dispatcher
+        from wanted w left join device d on d.serial = w.serial
+        where u.id = w.user_id and case when w.serial is null then w.is_dispatcher else u.device_id is null and d.active end
+        returning u.id, u.device_id, w.serial
+      ), linked as materialized (
+        select id, device_id from changed where serial is not null
       ), moved as (
         ${holdersFollow(sql)}
       ), row_of as (
-        select w.username, w.serial, w.user_id is null as is_new, coalesce(a.id, u.id) as id, d.id as device_id, w.groups, coalesce(d.site, own.site, ${SITE_UNKNOWN}) as site
+        select w.username, w.serial, w.user_id is null as is_new, w.is_dispatcher, w.groups,
+               coalesce(a.id, u.id) as id, d.id as device_id, coalesce(d.site, own.site, ${SITE_UNKNOWN}) as site
         from wanted w
         left join added a on a.username = w.username and w.user_id is null
         left join users u on u.id = w.user_id
@@ -150,10 +158,20 @@ export async function writeRows(
         select r.id, t.id, r.site, t.rotation_counter
         from row_of r cross join json_array_elements_text(r.groups) g (id) join talkgroups t on t.id = g.id::uuid
         on conflict do nothing
-      ), ${acting(sql, by, { act: 'user_added', from: sql`from row_of where is_new`, ...ofRow(sql) })}, ${acting(
+        returning user_id, talkgroup_id
+      ), names as (
+        select j.user_id, jsonb_agg(t.name order by t.name) as talkgroups
+        from joined j join talkgroups t on t.id = j.talkgroup_id group by j.user_id
+      ), done as (
+        select r.id, r.username, r.serial, r.device_id, r.is_new, r.is_dispatcher, n.talkgroups from row_of r left join names n on n.user_id = r.id
+      ), ${acting(sql, by, { act: 'user_added', from: sql`from done where is_new`, ...ofRow(sql) })}, ${acting(
         sql,
         by,
-        { act: 'user_changed', from: sql`from row_of where not is_new`, ...ofRow(sql) },
+        {
+          act: 'user_changed',
+          from: sql`from done where not is_new and (talkgroups is not null or id in (select id from changed))`,
+          ...ofRow(sql),
+        },
         'also_acted',
       )}
       select (select coalesce(json_agg(username), '[]') from row_of) as usernames, ${notifyAll(sql, notices)}`;
@@ -167,14 +185,12 @@ export async function writeRows(
   }
 }
 
-/** What an act names of a row of `row_of`. */
+/** What an act names of a row of `done`. */
 const ofRow = (sql: Sql) => ({
   ...{ user: sql`id`, device: sql`device_id` },
   details: {
-    ...{ username: sql`username`, serial: sql`serial` },
-    talkgroups: sql`(
-      select jsonb_agg(t.name order by t.name) from json_array_elements_text(groups) g (id)
-      join talkgroups t on t.id = g.id::uuid)`,
+    ...{ username: sql`username`, serial: sql`serial`, dispatcher: sql`nullif(is_dispatcher, false)` },
+    talkgroups: sql`talkgroups`,
   },
 });
 
@@ -217,6 +233,8 @@ export interface Exported {
   readonly serial: string | null;
   readonly device_name: string | null;
   readonly site: string | null;
+  readonly is_admin: boolean;
+  readonly is_dispatcher: boolean;
   readonly talkgroups: readonly { readonly id: TalkgroupId; readonly name: string }[];
 }
 
@@ -229,7 +247,7 @@ export const exportedAfter = (
   database.read<Exported>(
     deadline,
     (sql) => sql`
-      select u.id, u.username, d.serial, d.name as device_name, d.site, coalesce((
+      select u.id, u.username, u.role = 'admin' as is_admin, u.is_dispatcher, d.serial, d.name as device_name, d.site, coalesce((
                select json_agg(json_build_object('id', t.id, 'name', t.name) order by t.name, t.id)
                from memberships m join talkgroups t on t.id = m.talkgroup_id where m.user_id = u.id), '[]') as talkgroups
       from users u left join devices d on d.id = u.device_id

@@ -143,19 +143,22 @@ export async function acceptHolder(
     deadline,
     admin,
     (sql, noted) => sql`
-      with accepted as (
+      with before as materialized (
+        select id, accepted_at is null as is_news from key_holders where id = ${id} for no key update
+      ), accepted as (
         update key_holders h set accepted_at = coalesce(h.accepted_at, ${acceptedNow(sql, sql`h.user_id`)})
-        where h.id = ${id} ${
+        from before
+        where h.id = before.id ${
           'admin' in by
             ? sql``
             : sql`and h.user_id = ${by.owner} and exists (
                 select from key_holders a
                 where a.id = ${by.holder} and a.user_id = h.user_id and a.accepted_at is not null)`
         }
-        returning h.id, h.user_id
+        returning h.id, h.user_id, is_news
       ), ${acting(sql, admin, {
         act: 'holder_accepted',
-        from: sql`from accepted`,
+        from: sql`from accepted where is_news`,
         ...{ user: sql`user_id`, details: { holder_id: sql`id` } },
       })}
       select user_id, ${notifyOwnHolders(sql, noticeId)} ${noted} from accepted`,

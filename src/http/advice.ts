@@ -44,6 +44,10 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
     means: 'The role in the token is not `admin`.',
     retry: 'No. After a promotion, log in again.',
   },
+  dispatcher_only: {
+    means: 'The user is neither a dispatcher nor an administrator.',
+    retry: 'Yes, after an administrator made the user a dispatcher. The token stays the same.',
+  },
   registration_closed: {
     means: 'The operator set `REGISTRATION=closed`.',
     retry: 'No. The operator adds accounts.',

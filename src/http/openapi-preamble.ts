@@ -35,7 +35,7 @@ export const preamble = {
   security: [{ token: [] }],
   tags: [
     { name: 'auth', description: 'Accounts: register, log in, change a password, log out everywhere.' },
-    { name: 'users', description: 'The accounts, for administrators.' },
+    { name: 'users', description: 'The accounts, for dispatchers and administrators.' },
     { name: 'audit', description: 'The acts of administrators and commands.' },
     { name: 'talkgroups', description: 'Talkgroups and their members.' },
     { name: 'devices', description: 'Devices, and the caller with its device.' },

@@ -34,12 +34,14 @@ const OF_TOKENS: readonly RefusalCode[] = [
 const OF_ACCESS: Readonly<Record<Access, readonly RefusalCode[]>> = {
   public: [],
   user: OF_TOKENS,
+  dispatcher: [...OF_TOKENS, 'dispatcher_only'],
   admin: [...OF_TOKENS, 'admin_only'],
 };
 
 const CALLERS: Readonly<Record<Access, string>> = {
   public: 'Access: everyone, without a token.',
   user: 'Access: every user with a valid token.',
+  dispatcher: 'Access: dispatchers and administrators.',
   admin: 'Access: administrators.',
 };
 

@@ -58,6 +58,7 @@ export function referenceOf(document: Document): string {
 const CALLERS: Readonly<Record<Access, string>> = {
   public: 'everyone',
   user: 'users',
+  dispatcher: 'dispatchers',
   admin: 'administrators',
 };
 

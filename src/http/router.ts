@@ -4,8 +4,11 @@ import { AppError, type RefusalCode } from '../errors.js';
 import type { BadRequest } from './advice.js';
 import type { Unread } from './under-way.js';
 
-/** `user`: a caller with a valid token. `admin`: a caller with the role admin in the token. */
-export type Access = 'public' | 'user' | 'admin';
+/**
+ * `user`: a caller with a valid token. `dispatcher`: one that the database has as a dispatcher, and administrators. `admin`:
+ * a caller with the role admin in the token.
+ */
+export type Access = 'public' | 'user' | 'dispatcher' | 'admin';
 
 declare module 'fastify' {
   interface FastifyContextConfig {

@@ -1,3 +1,4 @@
+// Reads and writes master secrets in PostgreSQL. Only this file selects a stored secret.
 import { type Actor, acting, writeAct } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
@@ -158,7 +159,10 @@ export async function renewSecret(
       ), ${announcing(sql)}, ${acting(sql, by, {
         act: 'secret_renewed',
         from: sql`from rotated`,
-        ...{ talkgroup: sql`id`, details: { rotation_counter: sql`rotation_counter` } },
+        ...{
+          talkgroup: sql`id`,
+          details: { rotation_counter: sql`rotation_counter`, restored: isRestored || null },
+        },
       })}
       select due.id as talkgroup_id, rotated.rotation_counter, ${rotationNotices(sql)} ${noted}
       from due left join rotated on true`,
@@ -187,15 +191,15 @@ export async function replaceSecrets(
     by,
     (sql, noted) => sql`
       with replaced as (
-      update talkgroups t set master_secret = decode(c.after, 'hex'), wrapped_by = c.wrapped_by
-      from unnest(
-        ${column(({ talkgroup }) => talkgroup)}::uuid[],
-        ${column(({ from }) => from.bytes.toString('hex'))}::text[],
-        ${column(({ to }) => to.bytes.toString('hex'))}::text[],
-        ${column(({ to }) => to.wrappedBy)}::text[]
-      ) as c (id, before, after, wrapped_by)
-      where t.id = c.id and t.master_secret = decode(c.before, 'hex')
-      returning t.id
+        update talkgroups t set master_secret = decode(c.after, 'hex'), wrapped_by = c.wrapped_by
+        from unnest(
+          ${column(({ talkgroup }) => talkgroup)}::uuid[],
+          ${column(({ from }) => from.bytes.toString('hex'))}::text[],
+          ${column(({ to }) => to.bytes.toString('hex'))}::text[],
+          ${column(({ to }) => to.wrappedBy)}::text[]
+        ) as c (id, before, after, wrapped_by)
+        where t.id = c.id and t.master_secret = decode(c.before, 'hex')
+        returning t.id
       ), counted as (
         select count(*)::int as secrets from replaced
       ), ${acting(sql, by, {

@@ -79,7 +79,7 @@ export type EndCode = (typeof ends)[number];
 
 export const floorModes = ['open', 'single', 'broadcast'] as const;
 /**
- * `open`: several talkers at once. `single`: one at a time. `broadcast`: one at a time, for administrators and users with
+ * `open`: several talkers at once. `single`: one at a time. `broadcast`: one at a time, for dispatchers, administrators and users with
  * an open emergency.
  */
 export type FloorMode = (typeof floorModes)[number];

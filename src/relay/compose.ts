@@ -179,7 +179,8 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
         return notice;
       },
       acknowledge: (id, by) => acknowledgeEmergency(database, write(), { id, by: actor(by) }),
-      clear: (id, { id: by, isAdmin }) => clearEmergency(database, write(), { id, by: actor(by), isAdmin }),
+      clear: (id, { id: by, mayDispatch }) =>
+        clearEmergency(database, write(), { id, by: actor(by), mayDispatch }),
     },
     storeFix: (fix) => fixes.storeFix(write(), fix),
     storeReport: (ask, report) =>

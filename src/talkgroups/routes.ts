@@ -69,12 +69,12 @@ export const talkgroupRoutes =
     });
 
     const readDirectory = {
-      config: { access: directory === 'all' ? 'user' : 'admin', refusals: ['admin_only'] },
+      config: { access: directory === 'all' ? 'user' : 'dispatcher', refusals: ['dispatcher_only'] },
       schema: {
         operationId: 'listTalkgroupDirectory',
         summary: 'List all talkgroups',
         description:
-          'Shows what the caller could join. The answer is always one page in the order of ids. The operator may restrict it to administrators with `TALKGROUP_DIRECTORY=admin`.',
+          'Shows what the caller could join. The answer is always one page in the order of ids. The operator may restrict it to dispatchers and administrators with `TALKGROUP_DIRECTORY=admin`.',
         tags,
         querystring: SmallPageQuery,
         response: answers(TalkgroupDirectory),
@@ -88,7 +88,7 @@ export const talkgroupRoutes =
     });
 
     const manage = {
-      config: { access: 'admin', badRequests: ['unstorable_text'] },
+      config: { access: 'dispatcher', badRequests: ['unstorable_text'] },
       schema: {
         operationId: 'listManagedTalkgroups',
         summary: 'List all talkgroups with their settings',
@@ -229,7 +229,7 @@ export const talkgroupRoutes =
     });
 
     const addMember = {
-      config: { access: 'admin', refusals: ['user_not_found', ...refusals] },
+      config: { access: 'dispatcher', refusals: ['user_not_found', ...refusals] },
       schema: {
         operationId: 'addMember',
         summary: 'Add a member to a talkgroup',
@@ -251,7 +251,7 @@ export const talkgroupRoutes =
     });
 
     const removeMember = {
-      config: { access: 'admin', refusals: ['user_not_found', ...refusals] },
+      config: { access: 'dispatcher', refusals: ['user_not_found', ...refusals] },
       schema: {
         operationId: 'removeMember',
         summary: 'Remove a member from a talkgroup',

@@ -150,22 +150,27 @@ export async function changeTalkgroup(
       with before as materialized (
         select id, encryption <> 'required' and ${encryption}::text = 'required' as becomes,
                encryption = 'required' and ${encryption}::text <> 'required' as ends,
-               wrapped_by is not null as is_wrapped
+               wrapped_by is not null as is_wrapped, name, floor_mode, max_talk_ms, encryption, clear_emergency
         from talkgroups where id = ${talkgroup} for no key update
       ), changed as (
         update talkgroups t
-        set name = coalesce(${name}, name),
-            floor_mode = coalesce(${floor_mode}, floor_mode),
-            max_talk_ms = coalesce(${max_talk_ms}, max_talk_ms),
+        set name = coalesce(${name}, t.name),
+            floor_mode = coalesce(${floor_mode}, t.floor_mode),
+            max_talk_ms = coalesce(${max_talk_ms}, t.max_talk_ms),
             encryption = coalesce(${encryption}, t.encryption),
-            clear_emergency = coalesce(${clear_emergency}, clear_emergency),
+            clear_emergency = coalesce(${clear_emergency}, t.clear_emergency),
             revision = revision + 1,
             rotation_counter = rotation_counter + case when becomes or ends then 1 else 0 end,
             open_since = case when ends then rotation_counter + 1 else open_since end,
             newest_use_at = case when becomes or ends then ${nextUseAt(sql, USE_IN_MS)} else newest_use_at end,
             rotate_due_at = case when becomes or ends then null else rotate_due_at end
         from before where t.id = before.id and (is_wrapped or not coalesce(becomes, false))
-        returning t.id, t.name, t.rotation_counter, t.created_at, t.newest_use_at, becomes, ends
+        returning t.id, t.name, t.rotation_counter, t.created_at, t.newest_use_at, becomes, ends, (
+                    select coalesce(jsonb_object_agg(after.key, after.value), '{}')
+                    from jsonb_each(jsonb_build_object('name', t.name, 'floor_mode', t.floor_mode,
+                      'max_talk_ms', t.max_talk_ms, 'encryption', t.encryption, 'clear_emergency', t.clear_emergency)) after
+                    where after.value <> to_jsonb(before) -> after.key
+                  ) as news
       ), admitted as (
         -- The epoch before is in use for some seconds more, and in 'allowed' each of them could have its key.
         update memberships m
@@ -178,8 +183,8 @@ export async function changeTalkgroup(
         select id, rotation_counter, newest_use_at, gen_random_uuid() as notice_id from changed where becomes or ends
       ), ${announcing(sql)}, ${acting(sql, by, {
         act: 'talkgroup_changed',
-        from: sql`from changed`,
-        ...{ talkgroup: sql`id`, details: { name, floor_mode, max_talk_ms, encryption, clear_emergency } },
+        from: sql`from changed where news <> '{}'`,
+        ...{ talkgroup: sql`id`, details: settingsIn(sql) },
       })}
       select changed.id, changed.name, changed.rotation_counter, changed.created_at,
              case when changed.id is not null then ${notify(sql, notice)} end, ${rotationNotices(sql)} ${noted}
@@ -190,6 +195,15 @@ export async function changeTalkgroup(
   if (id === null) return 'no_secrets_key';
   return { talkgroup: { id, name: newName, rotation_counter, created_at }, notices: [notice, ...notices] };
 }
+
+/** Those that changed. */
+const settingsIn = (sql: Sql) => ({
+  name: sql`news -> 'name'`,
+  floor_mode: sql`news -> 'floor_mode'`,
+  max_talk_ms: sql`news -> 'max_talk_ms'`,
+  encryption: sql`news -> 'encryption'`,
+  clear_emergency: sql`news -> 'clear_emergency'`,
+});
 
 /** `id` null: the talkgroup stayed as it was. */
 type ChangedRow = Omit<Static<typeof Talkgroup>, 'id'> & Rotated & { readonly id: string | null };

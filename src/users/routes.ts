@@ -5,14 +5,22 @@ import type { Actor } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import type { Tell } from '../db/notice.js';
-import { revokeTokens } from '../db/revocation.js';
+import { dispatcherToo, revokeTokens } from '../db/revocation.js';
 import { AppError } from '../errors.js';
 import { confirmAll } from '../http/confirm.js';
 import { listingOf, readListing } from '../http/paging.js';
 import { readUserId } from '../http/paths.js';
 import { answers, Ok, ok, UserInPath } from '../http/schemas.js';
 import type { UserId } from '../ids.js';
-import { OneUser, USER_COLUMNS, USERS_PRESET, UserList, UserQuery } from './schemas.js';
+import {
+  ChangedUser,
+  OneUser,
+  USER_COLUMNS,
+  USERS_PRESET,
+  UserChange,
+  UserList,
+  UserQuery,
+} from './schemas.js';
 import * as store from './store.js';
 
 export interface UserOptions {
@@ -20,12 +28,12 @@ export interface UserOptions {
   readonly tell: Tell;
 }
 
-/** GET /users, GET and DELETE /users/:id, POST /users/:id/revoke and POST /auth/revoke. */
+/** GET /users, GET, PATCH and DELETE /users/:id, POST /users/:id/revoke and POST /auth/revoke. */
 export const userRoutes =
   ({ database, tell }: UserOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
     const list = {
-      config: { access: 'admin', badRequests: ['unstorable_text'] },
+      config: { access: 'dispatcher', badRequests: ['unstorable_text'] },
       schema: {
         operationId: 'listUsers',
         summary: 'List the users',
@@ -45,7 +53,7 @@ export const userRoutes =
     });
 
     const show = {
-      config: { access: 'admin', refusals: ['user_not_found'] },
+      config: { access: 'dispatcher', refusals: ['user_not_found'] },
       schema: {
         operationId: 'getUser',
         summary: 'Read a user',
@@ -64,22 +72,28 @@ export const userRoutes =
     });
 
     const revokeAny = {
-      config: { access: 'admin', refusals: ['user_not_found', 'outcome_unknown', 'relay_unconfirmed'] },
+      config: {
+        access: 'dispatcher',
+        refusals: ['admin_only', 'user_not_found', 'outcome_unknown', 'relay_unconfirmed'],
+      },
       schema: {
         operationId: 'revokeTokens',
         summary: 'Revoke all tokens of a user',
         description:
-          'All tokens issued to the user so far get 401. The relay stops their audio before the service answers, and closes their sockets with 1008 `invalid token`. It deletes the key holders of the user, and rotates the keys of talkgroups that require encryption. A new login works immediately.',
+          'All tokens issued to the user so far get 401. The relay stops their audio before the service answers, and closes their sockets with 1008 `invalid token`. It deletes the key holders of the user, and rotates the keys of talkgroups that require encryption. A new login works immediately. A dispatcher revokes those of plain users only, and gets 403 for a dispatcher or an administrator.',
         tags: ['users'],
         params: UserInPath,
         response: answers(Ok),
       },
     } as const;
 
-    app.post('/users/:id/revoke', revokeAny, async ({ params, actor, deadline }) => {
-      const isKnown = await revoke(readUserId(params.id), { by: actor, deadline });
-      if (!isKnown) throw new AppError('user_not_found');
-      return ok;
+    app.post('/users/:id/revoke', revokeAny, async ({ params, user: { role }, actor: by, deadline }) => {
+      const user = readUserId(params.id);
+      const isPlainOnly = role !== 'admin';
+      const isRevoked = await revoke(user, { by, isPlainOnly, deadline });
+      if (isRevoked) return ok;
+      const isThere = isPlainOnly && (await store.accountOf(database, deadline, user)) !== null;
+      throw new AppError(isThere ? 'admin_only' : 'user_not_found');
     });
 
     const revokeOwn = {
@@ -99,15 +113,51 @@ export const userRoutes =
       return ok;
     });
 
-    /** False: no such user. Otherwise live sockets follow. */
+    /** False: no such user, or one whose tokens the caller may not revoke. Otherwise live sockets follow. */
     async function revoke(
       user: UserId,
-      { by, deadline }: { by: Actor | null; deadline: Deadline },
+      { by, isPlainOnly = false, deadline }: { by: Actor | null; isPlainOnly?: boolean; deadline: Deadline },
     ): Promise<boolean> {
-      const notices = await revokeTokens(database, deadline, { user, by, act: 'tokens_revoked' });
+      const notices = await revokeTokens(database, deadline, {
+        ...{ user, by, act: 'tokens_revoked', isPlainOnly },
+      });
       if (notices !== null) await confirmAll(tell, notices, deadline);
       return notices !== null;
     }
+
+    const change = {
+      config: {
+        access: 'admin',
+        refusals: ['admin_account', 'user_not_found', 'outcome_unknown', 'relay_unconfirmed'],
+      },
+      schema: {
+        operationId: 'changeUser',
+        summary: 'Make a user a dispatcher, or a plain user again',
+        description:
+          'A dispatcher reads the users and all talkgroups, moves members, revokes the tokens of plain users, answers all emergencies, talks in `broadcast` and with priorities up to 6. The role in the token stays `user`. The new right counts at once, also for connected radios. When the right is taken away, all tokens of the user get 401, and the relay closes the sockets with 1008 `invalid token`. An administrator has all these rights already.',
+        tags: ['users'],
+        params: UserInPath,
+        body: UserChange,
+        response: answers(ChangedUser),
+      },
+    } as const;
+
+    app.patch('/users/:id', change, async ({ params, body, actor: by, deadline }) => {
+      const user = readUserId(params.id);
+      const account = await store.accountOf(database, deadline, user);
+      if (account?.role !== 'user') throw refusalOf(account);
+      const { dispatcher } = body;
+      const changed =
+        account.dispatcher && !dispatcher
+          ? await revokeTokens(database, deadline, {
+              ...{ user, by, act: 'dispatcher_removed' },
+              also: dispatcherToo(false),
+            })
+          : await store.admitDispatcher(database, deadline, { user, by, isWanted: dispatcher });
+      if (changed === null) throw refusalOf(await store.accountOf(database, deadline, user));
+      await confirmAll(tell, changed, deadline);
+      return { user: { ...account, dispatcher } };
+    });
 
     const remove = {
       config: {
@@ -139,3 +189,7 @@ export const userRoutes =
       return ok;
     });
   };
+
+/** Of an account that is no plain user's. */
+const refusalOf = (account: object | null) =>
+  new AppError(account === null ? 'user_not_found' : 'admin_account');

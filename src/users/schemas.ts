@@ -46,6 +46,9 @@ const account = {
   role: Type.Enum(['admin', 'user'], {
     description: 'The stored role. Tokens from before a promotion have the earlier role.',
   }),
+  dispatcher: Type.Boolean({
+    description: 'Whether the user has the rights of a dispatcher beside the role.',
+  }),
   device_id: Type.Union([Id, Type.Null()], { description: 'null when the user has no linked device.' }),
   created_at: Timestamp,
 };
@@ -63,6 +66,7 @@ const exampleAccount = {
   id: EXAMPLE.user,
   username: 'ann',
   role: 'user',
+  dispatcher: false,
   device_id: EXAMPLE.device,
   created_at: EXAMPLE.at,
 };
@@ -142,5 +146,19 @@ export const OneUser = Type.Object(
         emergencies: [],
       },
     ],
+  },
+);
+
+export const UserChange = Type.Object(
+  { dispatcher: Type.Boolean({ description: 'Whether the user is a dispatcher.' }) },
+  { title: 'UserChange', examples: [{ dispatcher: true }] },
+);
+
+export const ChangedUser = Type.Object(
+  { user: Type.Object(account) },
+  {
+    title: 'ChangedUser',
+    description: 'The user after the change.',
+    examples: [{ user: { ...exampleAccount, dispatcher: true } }],
   },
 );

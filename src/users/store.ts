@@ -2,7 +2,7 @@
 import { type Actor, acting, writeAct } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import { type Notice, notifyAll } from '../db/notice.js';
+import { type Notice, noticeOf, notifyAll } from '../db/notice.js';
 import { type Fragment, holds, type Keys, type Listing, listingBy, sortKeyOf } from '../db/pages.js';
 import type { Sql } from '../db/pool.js';
 import { relinkNotices } from '../db/revocation.js';
@@ -37,7 +37,7 @@ export function usersNamed(
     deadline,
     // Written as the index users_start_of_name has it. `^@` takes no character for a wildcard.
     (sql) => sql`
-      select id, username, role, device_id, created_at, (
+      select id, username, role, is_dispatcher as dispatcher, device_id, created_at, (
                select json_build_object('name', d.name, 'serial', d.serial, 'active', d.active)
                from devices d where d.id = users.device_id
              ) as device ${sortKeyOf(sql, keysOf(sql), page)}
@@ -70,7 +70,8 @@ export async function userShown(
     // Times as PostgreSQL writes them in JSON have microseconds and an offset.
     (sql) => sql`
       select json_build_object(
-        'user', json_build_object('id', u.id, 'username', u.username, 'role', u.role, 'device_id', u.device_id,
+        'user', json_build_object('id', u.id, 'username', u.username, 'role', u.role,
+          'dispatcher', u.is_dispatcher, 'device_id', u.device_id,
           'created_at', ${isoTime(sql, sql`u.created_at`)}),
         'device', case when d.id is not null then json_build_object('id', d.id, 'name', d.name, 'site', d.site,
           'serial', d.serial, 'active', d.active, 'position_at', ${isoTime(sql, sql`f.updated_at`)}) end,
@@ -92,6 +93,47 @@ export async function userShown(
       where ${'id' in user ? sql`u.id = ${user.id}` : sql`u.username = ${user.username}`}`,
   );
   return row?.shown ?? null;
+}
+
+/** The account as the answer to its change has it. null: no such user. */
+export async function accountOf(
+  database: Database,
+  deadline: Deadline,
+  user: UserId,
+): Promise<OneUser['user'] | null> {
+  const [account] = await database.read<OneUser['user']>(
+    deadline,
+    (sql) => sql`
+      select id, username, role, is_dispatcher as dispatcher, device_id, created_at from users where id = ${user}`,
+  );
+  return account ?? null;
+}
+
+/**
+ * Makes a plain user a dispatcher. Without `isWanted` nothing changes. The notification in both cases: whoever repeats a
+ * request that was not confirmed wants to know that the relay follows. null: no such plain user.
+ */
+export async function admitDispatcher(
+  database: Database,
+  deadline: Deadline,
+  { user, by, isWanted }: { user: UserId; by: Actor; isWanted: boolean },
+): Promise<readonly Notice[] | null> {
+  const notices = [noticeOf({ kind: 'user_promoted', user })];
+  const [plain] = await writeAct(
+    database,
+    deadline,
+    by,
+    (sql, noted) => sql`
+      with plain as materialized (
+        select id, is_dispatcher from users where id = ${user} and role = 'user' for no key update
+      ), added as (
+        update users set is_dispatcher = true from plain
+        where ${isWanted}::boolean and users.id = plain.id and not plain.is_dispatcher
+        returning users.id
+      ), ${acting(sql, by, { act: 'dispatcher_added', from: sql`from added`, user: sql`id` })}
+      select ${notifyAll(sql, notices)} ${noted} from plain`,
+  );
+  return plain === undefined ? null : notices;
 }
 
 /** As JavaScript writes it. */

@@ -8,6 +8,7 @@ export const OVER_TWO_NODES: readonly string[] = [
   'changes',
   'client',
   'diagnosis',
+  'dispatcher',
   'drain',
   'early',
   'emergency',

@@ -7,6 +7,7 @@ export const OVER_TWO_THREADS: readonly string[] = [
   'bursts',
   'changes',
   'diagnosis',
+  'dispatcher',
   'emergency',
   'encryption',
   'entry',

@@ -36,6 +36,7 @@ t.test('admin add creates an admin who can log in, and changes no other account'
     code: 0,
     output: 'ann: promoted',
   });
+  t.match(await run(s.url, ['admin', 'add', 'ann', '--promote']), { code: 0 });
   const acts = await s.sql`select act from acts where way = 'command' order by id`;
   t.strictSame(
     acts.map(({ act }) => act),
@@ -150,6 +151,17 @@ t.test('a fleet is kept by commands while registration is closed', async (t) => 
   t.equal(await device(kept), null, 'the token is valid');
   t.equal((await login()).status, 401);
 
+  t.equal(await ok(['user', 'set-role', 'bob', 'dispatcher']), 'bob: a dispatcher\n');
+  t.equal(await ok(['user', 'set-role', 'bob', 'dispatcher']), 'bob: a dispatcher, as before\n');
+  t.match((await s.call('GET', '/me', kept)).body, { user: { role: 'user', dispatcher: true } });
+  t.match(await ok(['user', 'show', 'bob']), /^bob, dispatcher, /);
+  t.match(await ok(['user', 'list', '--search', 'bob']), /\nbob +dispatcher /);
+  t.equal(await ok(['user', 'set-role', 'bob', 'user']), 'bob: a plain user, revoked\n');
+  t.equal(await ok(['user', 'set-role', 'bob', 'user']), 'bob: a plain user, as before\n');
+  t.equal((await s.call('GET', '/me', kept)).status, 401);
+  await fails(['user', 'set-role', 'admin', 'user'], "admin is an admin: use 'admin remove' before");
+  await fails(['user', 'set-role', 'bob', 'admin'], /Allowed choices are user, dispatcher/);
+
   await fails(['user', 'delete', 'admin'], "admin is an admin: use 'admin remove' before");
   t.equal(await ok(['user', 'delete', 'bob']), 'bob: deleted\n');
   t.equal((await s.call('GET', '/me', kept)).status, 401);
@@ -163,9 +175,11 @@ t.test('a fleet is kept by commands while registration is closed', async (t) => 
       { act: 'talkgroup_created', talkgroup_id: id, details: { talkgroup: 'Fire 1', floor_mode: 'single' } },
       { act: 'user_added', details: { username: 'bob', serial: 'SN-1' } },
       { act: 'member_added', talkgroup_id: id, details: { username: 'bob', talkgroup: 'Fire 1' } },
-      { act: 'device_linked', details: { username: 'bob', serial: 'SN-2' } },
+      { act: 'device_linked', details: { username: 'bob', serial: 'SN-2', serial_before: 'SN-1' } },
       { act: 'device_unlinked', details: { username: 'bob', serial: 'SN-2' } },
       { act: 'password_set', details: { username: 'bob', tokens_kept: true } },
+      { act: 'dispatcher_added', details: { username: 'bob' } },
+      { act: 'dispatcher_removed', details: { username: 'bob' } },
       { act: 'user_deleted', details: { username: 'bob' } },
     ],
     'what failed, and what changed nothing, is no act',
@@ -176,6 +190,8 @@ t.test('a fleet is kept by commands while registration is closed', async (t) => 
   t.notMatch(ofBob, 'talkgroup_created');
   t.equal(await ok(['audit', '--since', '2999-01-01']), '');
   t.match(await ok(['audit', '--act', 'audit_read']), /audit_read/, 'also of a command');
+  const [{ by_name: me = '' } = {}] = acts.filter(({ way }) => way === 'command');
+  t.match(await ok(['audit', '--user', me]), /talkgroup_created/, 'all of the account of the system');
   await fails(['audit', '--user', 'nobody'], 'no such user: nobody');
   await fails(['audit', '--act', 'nothing'], /--act must be one of user_added, /);
   for (const since of ['yesterday', '5', '2026-99-01'])

@@ -77,6 +77,7 @@ t.test('each route takes the statements that the table says, and each route is i
     'GET /users': [admin, '/users'],
     'GET /users/:id': [admin, `/users/${bob.userId}`],
     'GET /audit': [admin, '/audit'],
+    'PATCH /users/:id': [admin, `/users/${bob.userId}`, { dispatcher: true }],
     'GET /users/:id/diagnosis': [admin, `/users/${bob.userId}/diagnosis`],
     'GET /me': [radio, '/me'],
     'GET /talkgroups': [radio, '/talkgroups'],

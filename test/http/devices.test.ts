@@ -30,9 +30,12 @@ t.test('GET /me is the caller as the token says and the linked device, or null',
   const { userId: id, username } = s.radio;
   const { body } = await s.admin.get('/devices');
   const [device] = (body as { devices: object[] }).devices;
-  t.strictSame((await s.radio.get('/me')).body, { user: { id, username, role: 'user' }, device });
+  t.strictSame((await s.radio.get('/me')).body, {
+    user: { id, username, role: 'user', dispatcher: false },
+    device,
+  });
   const alone = await s.account({ role: 'admin' });
-  const user = { id: alone.userId, username: alone.username, role: 'admin' };
+  const user = { id: alone.userId, username: alone.username, role: 'admin', dispatcher: true };
   t.strictSame((await alone.get('/me')).body, { user, device: null });
   await s.sql((sql) => sql`update users set role = 'user' where id = ${alone.userId}`);
   t.match((await alone.get('/me')).body, { user: { role: 'admin' } }, 'as every route applies it');

@@ -9,31 +9,32 @@ import { type Answer, type Caller, PASSWORD, SECRET, type Service, service } fro
 t.setTimeout(300_000);
 
 /** Every route of the contract and whom it admits. A route that is missing here fails the first test. */
-const contract: Record<string, 'public' | 'user' | 'admin'> = {
+const contract: Record<string, 'public' | 'user' | 'dispatcher' | 'admin'> = {
   'POST /auth/register': 'public',
   'POST /auth/login': 'public',
   'POST /auth/changepassword': 'user',
   'PUT /users/:id/password': 'admin',
   'POST /auth/revoke': 'user',
-  'GET /users': 'admin',
-  'POST /users/:id/revoke': 'admin',
+  'GET /users': 'dispatcher',
+  'POST /users/:id/revoke': 'dispatcher',
   'GET /audit': 'admin',
-  'GET /users/:id': 'admin',
-  'GET /users/:id/diagnosis': 'admin',
+  'GET /users/:id': 'dispatcher',
+  'GET /users/:id/diagnosis': 'dispatcher',
+  'PATCH /users/:id': 'admin',
   'DELETE /users/:id': 'admin',
   'PUT /users/:id/device': 'admin',
   'DELETE /users/:id/device': 'admin',
   'GET /me': 'user',
   'GET /talkgroups': 'user',
   'GET /talkgroups/directory': 'user',
-  'GET /admin/talkgroups': 'admin',
+  'GET /admin/talkgroups': 'dispatcher',
   'POST /talkgroups': 'admin',
   'PATCH /talkgroups/:id': 'admin',
   'POST /talkgroups/:id/join': 'user',
   'DELETE /talkgroups/:id/leave': 'user',
   'GET /talkgroups/:id/members': 'user',
-  'PUT /talkgroups/:id/members/:user_id': 'admin',
-  'DELETE /talkgroups/:id/members/:user_id': 'admin',
+  'PUT /talkgroups/:id/members/:user_id': 'dispatcher',
+  'DELETE /talkgroups/:id/members/:user_id': 'dispatcher',
   'DELETE /talkgroups/:id': 'admin',
   'GET /devices': 'admin',
   'PATCH /devices/:id': 'admin',
@@ -52,7 +53,7 @@ const contract: Record<string, 'public' | 'user' | 'admin'> = {
   'GET /talkgroups/:id/keys': 'admin',
   'PUT /talkgroups/:id/members/:user_id/keys': 'admin',
   'GET /emergencies': 'user',
-  'POST /emergencies/:id/ack': 'admin',
+  'POST /emergencies/:id/ack': 'dispatcher',
   'POST /emergencies/:id/clear': 'user',
   'GET /': 'public',
   'GET /console': 'public',
@@ -186,6 +187,8 @@ function forgedCallers(s: Service): Record<string, Caller> {
   return Object.fromEntries(Object.entries(tokens).map(([who, token]) => [who, s.withToken(token)]));
 }
 
+const rankOf = (who: string) => ['public', 'user', 'dispatcher', 'admin'].indexOf(who);
+
 const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url');
 
 function tokenOf({
@@ -210,19 +213,33 @@ t.test('the forgeries above are not refused for a mistake of the forger', async 
   t.equal((await s.withToken(good).get('/devices')).status, 200);
 });
 
-t.test('users pass where users may and are told 403 where only admins may', async (t) => {
+t.test('users, dispatchers and admins pass where they may, and get 403 elsewhere', async (t) => {
   const s = await service(t);
+  const aDispatcher = async () => {
+    const account = await s.account();
+    await s.sql(
+      (sql) => sql`update users set is_dispatcher = true where id = ${account.userId} returning id`,
+    );
+    return account;
+  };
+  const staff = await aDispatcher();
   for (const route of protectedRoutes(s)) {
     // It ends the tokens of its caller, who then needs to be another one.
     const isLast = nameOf(route) === 'POST /auth/revoke';
-    const [radio, admin] = isLast
-      ? [await s.account(), await s.account({ role: 'admin' })]
-      : [s.radio, s.admin];
-    const { status } = await call(radio, route);
-    if (route.access === 'admin') t.equal(status, 403, nameOf(route));
-    else t.notOk([401, 403, 405, 500].includes(status), `${nameOf(route)}: ${status}`);
-    const asAdmin = (await call(admin, route)).status;
-    t.notOk([401, 403, 405, 500].includes(asAdmin), `${nameOf(route)} for an admin: ${asAdmin}`);
+    const [user, dispatcher, admin] = isLast
+      ? [await s.account(), await aDispatcher(), await s.account({ role: 'admin' })]
+      : [s.radio, staff, s.admin];
+    for (const [who, caller] of Object.entries({ user, dispatcher, admin })) {
+      const { status, body } = await call(caller, route);
+      const name = `${nameOf(route)} for ${who}`;
+      if (rankOf(who) >= rankOf(route.access)) {
+        t.notOk([401, 403, 405, 500].includes(status), `${name}: ${status}`);
+        continue;
+      }
+      const error = route.access === 'admin' ? 'admin role required' : 'dispatcher or admin role required';
+      t.equal(status, 403, name);
+      if (route.method !== 'HEAD') t.strictSame(body, { error }, name);
+    }
   }
 });
 

@@ -119,6 +119,11 @@ t.test('a user who is there gains a device and a talkgroup, and its radio follow
     details: { username: 'gains', serial: 'SN-gains', talkgroups: ['Gained'] },
   });
 
+  const staff = await written('staff.csv', 'username,dispatcher\ngains,yes\n');
+  t.match(await run('import', staff), { code: 0, output: '0 users added, 1 changed, 0 unchanged\n' });
+  t.match((await ann.get('/me')).user, { role: 'user', dispatcher: true });
+  t.match(await run('import', staff), { code: 0, output: '0 users added, 0 changed, 1 unchanged\n' });
+
   const other = await written('other.csv', 'username,serial,site\ngains,SN-other,Port\n');
   t.match(await run('import', other), {
     code: 1,

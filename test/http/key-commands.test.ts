@@ -141,7 +141,7 @@ t.test(
     const acts = await s.sql`select talkgroup_id, details from acts where act = 'keys_exported'`;
     t.match(
       [...acts],
-      [{ talkgroup_id: id, details: { holder_id: holder.id, epochs: 32 } }, { details: { epochs: 4 } }],
+      [{ talkgroup_id: id, details: { holder_id: holder.id, epochs: 7 } }, { details: { epochs: 4 } }],
     );
 
     const none = /^key holder \S+ gets no keys of talkgroup /;

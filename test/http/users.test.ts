@@ -37,7 +37,9 @@ t.test('a user is listed with these fields and no others', async (t) => {
   t.equal(next, null);
   t.equal(users.length, 2);
   for (const user of users)
-    t.strictSame(Object.keys(user).sort(), ['created_at', 'device', 'device_id', 'id', 'role', 'username']);
+    t.strictSame(Object.keys(user).sort(), [
+      ...['created_at', 'device', 'device_id', 'dispatcher', 'id', 'role', 'username'],
+    ]);
   const { userId: id, username, deviceId: device_id } = s.radio;
   const found = users.find((user) => user.id === id);
   t.match(found, { id, username, role: 'user', device_id, created_at: ISO });

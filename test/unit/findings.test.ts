@@ -23,7 +23,7 @@ const fire = { id: FIRE, name: 'Fire 1', encryption: 'off', is_member: true, may
 /** Ann is in Fire 1, where somebody talks now, and her radio hears it. */
 const facts = (over: Partial<Facts> = {}, shown: Partial<Facts['shown']> = {}): Facts => ({
   shown: {
-    user: { id: 'u', username: 'ann', role: 'user', device_id: 'd', created_at: AT },
+    user: { id: 'u', username: 'ann', role: 'user', dispatcher: false, device_id: 'd', created_at: AT },
     device,
     talkgroups: [{ ...fire, site: 's', floor_mode: 'open' }],
     talkgroups_total: 1,

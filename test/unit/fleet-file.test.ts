@@ -13,8 +13,11 @@ const OTHER = '33333333-3333-4333-8333-333333333333' as TalkgroupId;
 
 const KNOWN: Known = {
   users: new Map([
-    ['ann', { id: 'u-ann' as UserId, serial: 'SN-1', talkgroups: [FIRE] }],
-    ['bob', { id: 'u-bob' as UserId, serial: null, talkgroups: [] }],
+    [
+      'ann',
+      { id: 'u-ann' as UserId, serial: 'SN-1', talkgroups: [FIRE], is_admin: false, is_dispatcher: true },
+    ],
+    ['bob', { id: 'u-bob' as UserId, serial: null, talkgroups: [], is_admin: true, is_dispatcher: false }],
   ]),
   devices: new Map([
     ['SN-1', { id: 'd-1' as DeviceId, name: 'Engine 1', site: 'Depot', active: true }],
@@ -121,14 +124,42 @@ t.test('rows add what is missing, and what is there is unchanged', async (t) => 
       password: null,
       device,
       talkgroups: [{ name: 'fire 1' }, { id: FIRE }],
+      isDispatcher: false,
     },
-    { line: 4, username: 'cid', user: null, password: 'secret', device, talkgroups: [] },
+    { line: 4, username: 'cid', user: null, password: 'secret', device, talkgroups: [], isDispatcher: false },
   ]);
   t.same(plan('ann,SN-1,Engine 5,,,\n').devices, [{ id: 'd-1', name: 'Engine 5', site: 'Depot' }]);
   t.match(
     plan(`ann,,,,${FIRE.toUpperCase()},x\n`),
     { steps: { length: 0 }, unchanged: 1 },
     'no password changes',
+  );
+});
+
+t.test('a row makes a dispatcher, and takes that from nobody', async (t) => {
+  const rows = (text: string) => {
+    const { lines } = readCsv(bytes(`username,dispatcher\n${text}`));
+    const { steps, unchanged, errors } = planOf(lines, {
+      ...{ known: KNOWN, mayCreateTalkgroups: false, makesPasswords: true, passwordLengthMin: 1 },
+      adminUsername: 'admin',
+    });
+    return { added: steps.map(({ username, isDispatcher }) => [username, isDispatcher]), unchanged, errors };
+  };
+  t.match(rows('ann,yes\nbob,no\ncid,yes\ndan,no\n'), {
+    added: [
+      ['cid', true],
+      ['dan', false],
+    ],
+    ...{ unchanged: 2, errors: [] },
+  });
+  const faults = rows('ann,no\nbob,yes\ncid,Yes\n').errors;
+  t.strictSame(
+    faults.map(({ line, text }) => `${line}: ${text}`),
+    [
+      "2: ann is a dispatcher: use 'user set-role'",
+      '3: bob is an admin, who may do the same',
+      '4: must be yes or no',
+    ],
   );
 });
 

@@ -117,7 +117,7 @@ function newRights({
 }
 
 const accountOf = (id: UserId, talkgroups: readonly TalkgroupRow[] = []): Account => ({
-  ...{ id, username: id, role: 'user', valid_from: 0 },
+  ...{ id, username: id, role: 'user', is_dispatcher: false, valid_from: 0 },
   memberships: talkgroups.map((row) => ({ ...row, site: 'depot', may_have_keys: false })),
   ...{ device_id: `phone of ${id}` as DeviceId, device_active: true, holders_waiting: 0 },
 });

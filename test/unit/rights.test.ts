@@ -25,6 +25,7 @@ function newDatabase() {
   const talkgroups = new Map(talkgroupIds.map((id, index) => [id, rowOf(id, index + 1)]));
   const validFrom = new Map<UserId, number>();
   const admins = new Set<UserId>();
+  const dispatchers = new Set<UserId>();
   let active = true;
   const isActive = (user: UserId) => active || user === 'cid';
 
@@ -58,17 +59,19 @@ function newDatabase() {
           validFrom.set(change.user, (validFrom.get(change.user) ?? 0) + 1);
           return;
         case 'user_promoted':
-          admins.add(change.user);
+          (change.user === 'cid' ? dispatchers : admins).add(change.user);
       }
     },
     isMember: (user: UserId, talkgroup: TalkgroupId) => members.has(`${user}/${talkgroup}`),
     isActive,
     isAdmin: (user: UserId) => admins.has(user),
+    mayDispatch: (user: UserId) => admins.has(user) || dispatchers.has(user),
     accountsOf: (users: readonly UserId[]): Account[] =>
       users.map((id) => ({
         id,
         username: id,
         role: admins.has(id) ? 'admin' : 'user',
+        is_dispatcher: dispatchers.has(id),
         valid_from: validFrom.get(id) ?? 0,
         device_id: id === 'cid' ? null : device,
         device_active: isActive(id),
@@ -312,6 +315,8 @@ function assertAsTheDatabaseSays(rights: Rights, database: ReturnType<typeof new
     if (held.sessions.size === 0) throw new Error(`${held.id} is held without a session`);
     if (isRefused(held, database)) throw new Error(`${held.id} is connected although refused`);
     if (held.isAdmin !== database.isAdmin(held.id)) throw new Error(`${held.id}: admin ${held.isAdmin}`);
+    if (held.mayDispatch !== database.mayDispatch(held.id))
+      throw new Error(`${held.id}: dispatches ${held.mayDispatch}`);
     for (const id of talkgroupIds) {
       const membership = [...held.memberships.values()].find((one) => one.talkgroup.id === id);
       const may = membership !== undefined && mayTalk(membership);

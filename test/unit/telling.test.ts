@@ -19,6 +19,7 @@ const account = {
   id: idOf(1) as UserId,
   username: longest(64),
   role: 'user' as const,
+  is_dispatcher: false,
   valid_from: 0,
   device_id: null as DeviceId | null,
   device_active: true,

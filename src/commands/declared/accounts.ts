@@ -1,5 +1,5 @@
 // Declares the commands that manage accounts and talkgroups. Each loads its modules when it runs.
-import { type Command, Option } from 'commander';
+import { Argument, type Command, Option } from 'commander';
 
 const accounts = () => import('../accounts.js');
 const fleet = () => import('../fleet.js');
@@ -68,6 +68,17 @@ export function declareAccounts(program: Command): void {
     .action(
       async (username: string, serial: string | undefined, options: { none?: boolean; site?: string }) =>
         (await fleet()).setDeviceCommand(username, serial, options),
+    );
+
+  user
+    .command('set-role')
+    .argument('<username>', 'name of the account')
+    .addArgument(new Argument('<role>', 'role of the user').choices(['user', 'dispatcher']))
+    .description(
+      'make a user a dispatcher, or a plain user again. The latter revokes all tokens of the user.',
+    )
+    .action(async (username: string, role: 'user' | 'dispatcher') =>
+      (await fleet()).setRoleCommand(username, role),
     );
 
   user

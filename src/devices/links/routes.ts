@@ -99,7 +99,7 @@ export const linkRoutes =
     ): Promise<void> {
       const act = device === null ? 'device_unlinked' : 'device_linked';
       const notices = await revokeTokens(database, deadline, {
-        ...{ user, by, act, device },
+        ...{ user, by, act },
         ...{ also: store.deviceToo(device), isRelinked: true },
       });
       if (notices !== null) return confirmAll(tell, notices, deadline);

@@ -41,7 +41,7 @@ export function rotate(
   deadline: Deadline,
   { talkgroup, useInMs, by }: { talkgroup: TalkgroupId; useInMs: number; by: Actor },
 ): Promise<Advanced> {
-  return advance(database, deadline, by, (sql) =>
+  return advance(database, deadline, { by }, (sql) =>
     rotating(sql, { which: sql`select id from talkgroups where id = ${talkgroup}`, useInMs }),
   );
 }
@@ -54,7 +54,7 @@ export async function rotateForDevice(
 ): Promise<Advanced | null> {
   const [found] = await database.read(deadline, (sql) => sql`select id from devices where id = ${device}`);
   if (found === undefined) return null;
-  return advance(database, deadline, by, (sql) =>
+  return advance(database, deadline, { by, device }, (sql) =>
     rotating(sql, {
       which: sql`
         select m.talkgroup_id from users u join memberships m on m.user_id = u.id
@@ -71,7 +71,7 @@ export async function rotateForDevice(
  * notifications. None: nothing was due.
  */
 export async function rotateDue(database: Database, deadline: Deadline): Promise<readonly Notice[]> {
-  const { notices } = await advance(database, deadline, null, (sql) =>
+  const { notices } = await advance(database, deadline, { by: null }, (sql) =>
     rotating(sql, {
       which: sql`
         select id from (
@@ -91,7 +91,7 @@ export async function rotateDue(database: Database, deadline: Deadline): Promise
 async function advance(
   database: Database,
   deadline: Deadline,
-  by: Actor | null,
+  { by, device = null }: { by: Actor | null; device?: DeviceId | null },
   rotation: (sql: Sql) => ReturnType<typeof rotating>,
 ): Promise<Advanced> {
   const [advanced] = await writeAct<Advanced>(
@@ -102,7 +102,8 @@ async function advance(
       with ${rotation(sql)}, ${acting(sql, by, {
         act: 'keys_rotated',
         from: sql`from rotated`,
-        ...{ talkgroup: sql`id`, details: { rotation_counter: sql`rotation_counter` } },
+        ...{ device: sql`${device}`, talkgroup: sql`id` },
+        details: { rotation_counter: sql`rotation_counter` },
       })}
       select ${rotationNotices(sql)}, (
         select coalesce(json_agg(json_build_object('talkgroup_id', id, 'rotation_counter', rotation_counter)), '[]')

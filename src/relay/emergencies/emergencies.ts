@@ -20,10 +20,10 @@ export interface EmergencyWrites {
   readonly clear: (id: string, by: Clearing) => Promise<Notice | 'forbidden' | 'unknown'>;
 }
 
-/** The user that clears. The user that raised may, and an administrator. */
+/** The user that clears. The user that raised may, and who may dispatch. */
 export interface Clearing {
   readonly id: UserId;
-  readonly isAdmin: boolean;
+  readonly mayDispatch: boolean;
 }
 
 export interface EmergenciesOptions {
@@ -108,7 +108,7 @@ export function createEmergencies(options: EmergenciesOptions) {
     if (state !== 'cleared') return;
     add(async () => {
       // The relay of the user who cleared it has checked the permission.
-      const outcome = await writes.clear(id, { id: clearedBy ?? user, isAdmin: true });
+      const outcome = await writes.clear(id, { id: clearedBy ?? user, mayDispatch: true });
       return typeof outcome === 'string' ? null : outcome;
     });
   }
@@ -193,7 +193,7 @@ export function createEmergencies(options: EmergenciesOptions) {
       return true;
     },
 
-    /** By its raiser or an admin; outcomes as a REST call has them. Rejects like `acknowledge`. */
+    /** By its raiser or a dispatcher; outcomes as a REST call has them. Rejects like `acknowledge`. */
     async clear(id: string, by: Clearing): Promise<'cleared' | 'forbidden' | 'unknown'> {
       const found = find(id);
       if (found === null) {
@@ -204,7 +204,7 @@ export function createEmergencies(options: EmergenciesOptions) {
         return 'cleared';
       }
       const [talkgroup, emergency] = found;
-      if (!by.isAdmin && emergency.user_id !== by.id) return 'forbidden';
+      if (!by.mayDispatch && emergency.user_id !== by.id) return 'forbidden';
       change(talkgroup, emergency, 'cleared', by.id);
       log.info(
         {

@@ -8,13 +8,17 @@ export const FRAME_PRIORITY = 1;
 /** The priority of every claim of a user with an open emergency. */
 export const EMERGENCY_PRIORITY = 7;
 
+/** The highest priority of a dispatcher, who so never ends an emergency. */
+export const DISPATCHER_PRIORITY_MAX = 6;
+
 /** What a session asks for the floor with. */
 export interface Claim {
   readonly session: number;
   /** The user of the session: bursts are counted over all sockets of a user. */
   readonly user: UserId;
-  /** 0 to 7. From 4 on it preempts. Without the role `admin` or an open emergency it counts as at most 3. */
+  /** 0 to 7, of a dispatcher to 6. From 4 on it preempts. Without `isAdmin` or an open emergency it counts as at most 3. */
   readonly priority: number;
+  /** Dispatcher or administrator. Relays of earlier versions know the field by this name. */
   readonly isAdmin: boolean;
   /** The user has an open emergency here: every priority counts as 7. */
   readonly inEmergency: boolean;
@@ -33,6 +37,6 @@ export const rankOf = (claim: Claim) => (claim.isAdmin && claim.priority === 7 ?
 export const preempts = (claim: Claim, other: Claim) =>
   priorityOf(claim) >= 4 && rankOf(claim) > rankOf(other);
 
-/** `broadcast` is for administrators and users with an open emergency. */
+/** `broadcast` is for dispatchers, administrators and users with an open emergency. */
 export const mayTalkIn = (mode: FloorMode, claim: Claim) =>
   mode !== 'broadcast' || claim.isAdmin || claim.inEmergency;

@@ -5,7 +5,7 @@ import { Ask, type WaitingText } from '../delivery/ask.js';
 import { isInEmergency, type Membership, type Talkgroup } from '../members/members.js';
 import type { Authority, ClaimEvent, OnVerdicts } from './authority.js';
 import type { Bursts } from './bursts.js';
-import { FRAME_PRIORITY } from './claim.js';
+import { DISPATCHER_PRIORITY_MAX, FRAME_PRIORITY } from './claim.js';
 import type { MovedBurst } from './moved-burst.js';
 import type { Removal } from './state.js';
 import { forget, hasPart, type Talk } from './talk.js';
@@ -38,8 +38,8 @@ export function createFloorControl(options: FloorControlOptions) {
   const claimOf = ({ session, membership }: Talk, priority: number) => ({
     session: session.number,
     user: membership.user.id,
-    priority,
-    isAdmin: membership.user.isAdmin,
+    priority: membership.user.isAdmin ? priority : Math.min(priority, DISPATCHER_PRIORITY_MAX),
+    isAdmin: membership.user.mayDispatch,
     inEmergency: isInEmergency(membership),
   });
 

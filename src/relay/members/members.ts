@@ -173,6 +173,8 @@ export class User {
   readonly username: string;
   deviceId: DeviceId | null;
   isAdmin: boolean;
+  /** Dispatcher or administrator. */
+  mayDispatch: boolean;
   /** Live ones, and those that may still be resumed. */
   readonly sessions = new Set<LiveSession>();
   /** By talkgroup number, as frames name them. */
@@ -189,6 +191,7 @@ export class User {
     this.username = account.username;
     this.deviceId = account.device_id;
     this.isAdmin = account.role === 'admin';
+    this.mayDispatch = this.isAdmin || account.is_dispatcher;
   }
 }
 

@@ -40,14 +40,14 @@ function placeOf({ lat, lng, alt }: Place): Partial<Position> {
   };
 }
 
-/** Answered with OK. Only for administrators. */
+/** Answered with OK. Only for dispatchers and administrators. */
 export async function acknowledge(
   asker: Asker,
   { emergency_id, ref }: ClientMessageOf<'EMERGENCY_ACK'>,
 ): Promise<void> {
   const { user } = asker.session;
   const id = readId(emergency_id);
-  if (!user.isAdmin) return refuse(asker, 'forbidden', ref);
+  if (!user.mayDispatch) return refuse(asker, 'forbidden', ref);
   if (id === null) return refuse(asker, 'unknown_emergency', ref);
   if (!mayAskOf(asker, id)) return refuse(asker, 'rate_limited', ref);
   await withDatabase(asker, ref, async () => {
@@ -57,7 +57,7 @@ export async function acknowledge(
   });
 }
 
-/** Answered with OK. Only for the user who raised it, and administrators. */
+/** Answered with OK. Only for the user who raised it, dispatchers and administrators. */
 export async function clear(
   asker: Asker,
   { emergency_id, ref }: ClientMessageOf<'EMERGENCY_CLEAR'>,

@@ -124,6 +124,7 @@ export function createSettler(members: Members, changes: RightsChanges, nowMs: (
     if (account === null || isOver(held)) return;
     held.withdrawn = false;
     held.isAdmin = account.role === 'admin';
+    held.mayDispatch = held.isAdmin || account.is_dispatcher;
     members.link(held, account.device_id);
     const rows = new Map(account.memberships.map((row) => [row.id, row]));
     const missed = new Set<Membership>();

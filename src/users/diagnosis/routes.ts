@@ -18,7 +18,7 @@ export const diagnosisRoutes =
 
     const route = {
       config: {
-        access: 'admin',
+        access: 'dispatcher',
         refusals: ['user_not_found', 'talkgroup_not_found', 'too_many_requests', 'outcome_unknown'],
       },
       schema: {

@@ -262,7 +262,7 @@ export function createWorld(count: number, random: Random) {
         return raised.kind === 'open' ? raised.id : raised.kind;
       },
       acknowledge: (id: string) => emergencies.acknowledge(id, randomUUID() as UserId),
-      clear: (id: string) => emergencies.clear(id, { id: randomUUID() as UserId, isAdmin: true }),
+      clear: (id: string) => emergencies.clear(id, { id: randomUUID() as UserId, mayDispatch: true }),
       open: () => new Map([...talkgroup.emergencies.values()].map(({ id, state }) => [id, state])),
       crash(): void {
         isAlive = false;

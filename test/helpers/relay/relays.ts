@@ -94,6 +94,7 @@ export function directory(floorMode: FloorMode = 'open', role: Account['role'] =
         id,
         username: id.slice(-3),
         role,
+        is_dispatcher: false,
         valid_from: 0,
         device_id: null,
         device_active: true,

@@ -27,6 +27,7 @@ export const accountRow = (name: string, over: Partial<Account> = {}): Account =
   id: name as UserId,
   username: name,
   role: 'user',
+  is_dispatcher: false,
   valid_from: 0,
   device_id: null,
   device_active: true,
