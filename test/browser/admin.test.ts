@@ -3,6 +3,7 @@ import t from 'tap';
 import { choose, confirm, focused, managed, openAdmin, rowOf } from '../helpers/browser/admin.js';
 import { violationsOn } from '../helpers/browser/axe.js';
 import { startChromium } from '../helpers/browser/chromium.js';
+import { desk } from '../helpers/browser/desk.js';
 import { eventually } from '../helpers/eventually.js';
 import type { Json, Service } from '../helpers/service/service.js';
 
@@ -221,6 +222,64 @@ t.test('a device is renamed, disabled and enabled', async (t) => {
   await renamed.getByText('enabled').waitFor();
   t.match(await ann.call('GET', '/me'), { status: 200 });
   t.strictSame(await violationsOn(page), []);
+});
+
+t.test('a dispatcher sees users and talkgroups, moves members and answers alarms, and no more', async (t) => {
+  const { page, service } = await openAdmin(t, browser);
+  const dan = await service.person('dan');
+  const ann = await service.person('ann');
+  const { id } = await service.talkgroup('Fire 1', dan, ann);
+  await page.getByRole('button', { name: 'Users' }).click();
+  const row = await rowOf(page, 'dan');
+  await choose(row, 'Make a dispatcher');
+  await confirm(page, 'Make \u2068dan\u2069 a dispatcher?', 'Make a dispatcher');
+  await row.getByText('Dispatcher', { exact: true }).waitFor();
+
+  const options = { withoutMicrophone: true, expected: [/401/] };
+  const { page: his } = await desk(t, browser, service, dan, options);
+  await his.getByRole('tab', { name: 'Admin' }).click();
+  const sections = his.getByRole('navigation', { name: 'Administration' }).getByRole('button');
+  await sections.first().waitFor();
+  t.strictSame(await sections.allTextContents(), ['Talkgroups', 'Users']);
+  t.equal(await his.getByRole('button', { name: 'New talkgroup' }).count(), 0);
+  const group = await rowOf(his, 'Fire 1');
+  t.equal(await group.getByRole('button', { name: /edit/ }).count(), 0);
+  await choose(group, 'Manage members');
+  const panel = his.getByRole('complementary', { name: 'Members of Fire 1' });
+  await choose(panel, 'Take out', 'ann');
+  await confirm(his, 'Take', 'Take out');
+  await eventually(async () => {
+    if ((await membersOf(service, id)).length !== 1) throw new Error('ann is a member');
+  });
+  t.strictSame(await violationsOn(his), []);
+
+  await his.getByRole('button', { name: 'Users' }).click();
+  const other = await rowOf(his, 'ann');
+  await other.getByRole('button', { name: 'Card of ann' }).click();
+  const card = his.getByRole('complementary', { name: 'Card of ann' });
+  await card.getByText('0 talkgroups').waitFor();
+  t.equal(await card.getByRole('button', { name: /Password|Device/ }).count(), 0);
+  await choose(other, 'Revoke tokens');
+  await confirm(his, 'Revoke', 'Revoke tokens');
+  await eventually(async () => {
+    if ((await ann.call('GET', '/me')).status !== 401) throw new Error('the token is valid');
+  });
+  await (await rowOf(his, 'admin')).getByRole('button', { name: 'Actions for admin' }).click();
+  t.equal(await his.getByRole('menuitem', { name: 'Revoke' }).count(), 0, 'not of an administrator');
+  await his.keyboard.press('Escape');
+  t.strictSame(await violationsOn(his), []);
+
+  const cid = await service.person('cid');
+  await service.admin.call('PUT', `/talkgroups/${id}/members/${cid.id}`);
+  const radio = await cid.radio();
+  await radio.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: id });
+  const alarms = his.getByRole('region', { name: 'Alarms' });
+  await alarms.getByRole('button', { name: 'Acknowledge' }).click();
+  await radio.hears('EMERGENCY', ({ state }) => state === 'acknowledged');
+
+  await choose(row, 'Make a plain user');
+  await confirm(page, 'Make \u2068dan\u2069 a plain user?', 'Make a plain user');
+  await his.getByRole('button', { name: 'Log in' }).waitFor();
 });
 
 async function idOf(service: Service, name: string): Promise<string> {

@@ -274,7 +274,7 @@ t.test('a change that is stored without the confirmation of the relay is shown a
     if (method === 'GET') return { talkgroups: [talkgroup('t1', 'Fire 1')], next: null };
     throw unconfirmed;
   });
-  const talkgroups = createTalkgroups(rest);
+  const talkgroups = createTalkgroups(rest, true);
   await opened(talkgroups.table.list);
   const row = firstOf(talkgroups.table.list);
   t.equal(await talkgroups.rename(row, 'Fire 2'), true);
@@ -296,7 +296,7 @@ t.test('talkgroups are created, changed, rotated and deleted with the bodies of 
     if (path === '/keys/rotate') return { talkgroup_id: id, rotation_counter: 4 };
     return { talkgroup: { id, name } };
   });
-  const talkgroups = createTalkgroups(rest);
+  const talkgroups = createTalkgroups(rest, true);
   await opened(talkgroups.table.list);
   t.equal(await talkgroups.create({ name, floorMode: 'single', ...AS_CREATED }), true);
   const row = firstOf(talkgroups.table.list);
@@ -325,7 +325,7 @@ t.test('members are added once, counted, logged out and removed', async (t) => {
     return method === 'GET' ? { members: [], next: null } : { ok: true };
   });
   let isGone = false;
-  const talkgroups = createTalkgroups(rest);
+  const talkgroups = createTalkgroups(rest, true);
   await opened(talkgroups.table.list);
   const row = firstOf(talkgroups.table.list);
   const members = talkgroups.membersOf(row);
@@ -366,7 +366,7 @@ t.test(
       if (method === 'GET') return { talkgroups: [talkgroup(id, 'Fire', 'required')], next: null };
       return { talkgroup: { id, name: 'Fire' } };
     });
-    const talkgroups = createTalkgroups(rest);
+    const talkgroups = createTalkgroups(rest, true);
     const wanted = {
       name: 'Fire',
       floorMode: 'open',
@@ -390,7 +390,7 @@ t.test(
       if (error !== null) throw new RestError(409, 'first do something else', null, error);
       return { talkgroup: { id: 't1' } };
     });
-    const talkgroups = createTalkgroups(rest);
+    const talkgroups = createTalkgroups(rest, true);
     await opened(talkgroups.table.list);
     const row = firstOf(talkgroups.table.list);
     const wanted = { encryption: 'required', mayEmergencyBeClear: true } as const;
@@ -415,7 +415,7 @@ t.test('members of a talkgroup that requires encryption may have keys, or not', 
     if (path.startsWith('/admin')) return { talkgroups: [talkgroup('t1', 'Fire', 'required')], next: null };
     return { members: [path.includes('/keys') ? keys : member], next: null };
   });
-  const talkgroups = createTalkgroups(rest);
+  const talkgroups = createTalkgroups(rest, true);
   await opened(talkgroups.table.list);
   const members = talkgroups.membersOf(firstOf(talkgroups.table.list));
   await opened(members.list);

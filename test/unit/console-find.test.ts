@@ -44,7 +44,7 @@ t.test('users are asked for after a pause, and an answer to an earlier text is d
       }),
   };
   const names = Array.from({ length: 10 }, (_, n) => ({ id: `t${n}`, name: `Fire ${n}` }));
-  const find = createFind({ talkgroups: signal(names), rest, clock });
+  const find = createFind({ talkgroups: signal(names), rest: signal(rest), clock });
   const found = () => find.found.value.map(({ name }) => name);
   find.look('f');
   find.look('fi');
@@ -64,7 +64,7 @@ t.test('users are asked for after a pause, and an answer to an earlier text is d
 });
 
 function createFindWithoutUsers(names: readonly { id: string; name: string }[]): number {
-  const find = createFind({ talkgroups: signal(names), rest: null, clock: manualClock() });
+  const find = createFind({ talkgroups: signal(names), rest: signal(null), clock: manualClock() });
   find.look('fire');
   return find.found.value.length;
 }

@@ -26,11 +26,14 @@ interface EditProps<Item> {
   readonly hint?: string;
   /** The first cell of the row, which names it. */
   readonly isFirst?: boolean;
+  /** false: the text alone. */
+  readonly mayEdit?: boolean;
   save(value: string): Promise<boolean>;
 }
 
 export function EditCell<Item>(props: EditProps<Item>) {
-  const { table, row, column, title, text, isFirst = false } = props;
+  const { table, row, column, title, text, isFirst = false, mayEdit = true } = props;
+  if (!mayEdit) return <span class={`admin-cell name line ${isFirst ? 'first' : ''}`}>{text}</span>;
   const now = table.editing.value;
   if (now?.id === row.id && now.column === column) return <Field {...props} />;
   const begin = () => {

@@ -1,8 +1,7 @@
 // Shows all members of one talkgroup, with a search for users to add.
 import { useId, useState } from 'preact/hooks';
-import type { Rest } from '../../client/rest.js';
 import { desk } from '../app/desk.js';
-import { account } from '../app/session.js';
+import { type Account, account } from '../app/session.js';
 import { ask } from '../dialogs/state.js';
 import { Menu } from '../menu/menu.js';
 import type { Tile } from '../talkgroups/state.js';
@@ -10,7 +9,7 @@ import { Frame } from './frame.js';
 import type { Row } from './list.js';
 import { createMembers, type Members } from './members.js';
 import { ActionButton, focusAtOnce, ListView, Said } from './parts.js';
-import type { Member, Talkgroup } from './rows.js';
+import { type Member, mayRevoke, type Talkgroup } from './rows.js';
 import type { Talkgroups } from './talkgroups.js';
 import { texts } from './texts.js';
 
@@ -19,14 +18,14 @@ export default function MembersOfTile() {
   const now = desk.value;
   const tile = now?.talkgroups.tile(now.membersOf.value ?? '');
   if (now === null || tile === undefined) return null;
-  return <OfTile key={tile.id} tile={tile} rest={now.account.rest} />;
+  return <OfTile key={tile.id} tile={tile} by={now.account} />;
 }
 
-function OfTile({ tile: { id, view }, rest }: { tile: Tile; rest: Rest }) {
+function OfTile({ tile: { id, view }, by: { rest, role } }: { tile: Tile; by: Account }) {
   const [members] = useState(() =>
     createMembers(rest, {
       id,
-      requiresEncryption: () => view.peek().encryption === 'required',
+      hasKeys: () => role === 'admin' && view.peek().encryption === 'required',
       counted() {}, // the tile counts sessions
     }),
   );
@@ -105,7 +104,7 @@ function MemberRow({
   const items = [
     ...(keys === null ? [] : [permit]),
     { text: texts.removeMember, onPress: () => void takeOut() },
-    { text: texts.revoke, onPress: () => void revoke() },
+    ...(mayRevoke(account.value, user) ? [{ text: texts.revoke, onPress: () => void revoke() }] : []),
   ];
   return (
     <div class="admin-member" id={rowIdOf(field, row)}>

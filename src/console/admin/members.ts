@@ -11,7 +11,8 @@ import { revokeTokens, usersByName } from './users.js';
 /** The talkgroup of the members, as the table or the tile knows it. */
 export interface Managed {
   readonly id: string;
-  requiresEncryption(): boolean;
+  /** Whether its members are permitted to have keys one by one, by this account. */
+  hasKeys(): boolean;
   /** Members came or went. Negative: fewer. */
   counted(change: number): void;
 }
@@ -55,7 +56,7 @@ export function createMembers(rest: Rest, talkgroup: Managed): Members {
   });
 
   async function readKeys(query: string): Promise<ReadonlyMap<string, MemberKeys>> {
-    if (!talkgroup.requiresEncryption()) return new Map();
+    if (!talkgroup.hasKeys()) return new Map();
     const { members } = await rest.get<Page<'members', ReadKeys>>(`/talkgroups/${talkgroup.id}/keys${query}`);
     return new Map(members.map(({ user_id, ...keys }) => [user_id, keys]));
   }
@@ -75,7 +76,7 @@ export function createMembers(rest: Rest, talkgroup: Managed): Members {
           // LIMIT: a member of a page that is not shown yet counts twice until the next reading.
           list.add({ user_id: row.id, site: '', user: { id: row.id, username, role }, keys: null });
           talkgroup.counted(1);
-          if (talkgroup.requiresEncryption()) await list.reload();
+          if (talkgroup.hasKeys()) await list.reload();
         }
         return answer === null ? texts.unconfirmed : texts.added(username);
       }),

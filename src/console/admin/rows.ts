@@ -4,12 +4,19 @@ export interface User {
   readonly id: string;
   readonly username: string;
   readonly role: 'admin' | 'user';
+  readonly dispatcher: boolean;
   /** null: no device is linked to the user. */
   readonly device_id: string | null;
   /** null: the same. */
   readonly device: { readonly name: string; readonly serial: string; readonly active: boolean } | null;
   readonly created_at: string;
 }
+
+/** A dispatcher logs out plain users only. Of a member the list does not say who is a dispatcher: the service decides. */
+export const mayRevoke = (
+  caller: { readonly role: User['role'] } | null,
+  user: { readonly role: User['role']; readonly dispatcher?: boolean },
+): boolean => caller?.role === 'admin' || (user.role === 'user' && user.dispatcher !== true);
 
 /** What the card shows of a user. */
 export interface OneUser {

@@ -1,6 +1,7 @@
 // The state of the administration tab: three tables, of which one is shown.
 import { type Signal, signal } from '@preact/signals';
 import type { Rest } from '../../client/rest.js';
+import type { Account } from '../app/session.js';
 import { createDevices, type Devices } from './devices.js';
 import { createTalkgroups, type Talkgroups } from './talkgroups.js';
 import { createUsers, type Users } from './users.js';
@@ -8,6 +9,8 @@ import { createUsers, type Users } from './users.js';
 export type Section = 'talkgroups' | 'users' | 'devices';
 
 export interface Admin {
+  /** false: a dispatcher, who changes members and tokens alone. */
+  readonly isAdmin: boolean;
   readonly section: Signal<Section>;
   readonly talkgroups: Talkgroups;
   readonly users: Users;
@@ -17,12 +20,14 @@ export interface Admin {
 // Of one login: another account begins with empty tables.
 const ofLogin = new WeakMap<Rest, Admin>();
 
-export function adminOf(rest: Rest): Admin {
+export function adminOf({ rest, role }: Pick<Account, 'rest' | 'role'>): Admin {
   const known = ofLogin.get(rest);
   if (known !== undefined) return known;
+  const isAdmin = role === 'admin';
   const admin: Admin = {
+    isAdmin,
     section: signal<Section>('talkgroups'),
-    talkgroups: createTalkgroups(rest),
+    talkgroups: createTalkgroups(rest, isAdmin),
     users: createUsers(rest),
     devices: createDevices(rest),
   };

@@ -13,8 +13,15 @@ import { texts } from './texts.js';
 
 const { columns: titles } = texts;
 
-export function TalkgroupsTable({ talkgroups }: { talkgroups: Talkgroups }) {
+type Props = {
+  talkgroups: Talkgroups;
+  /** false: a dispatcher, who changes the members alone. */
+  isAdmin: boolean;
+};
+
+export function TalkgroupsTable({ talkgroups, isAdmin }: Props) {
   const { table } = talkgroups;
+  const mayEdit = isAdmin;
   const columns: Column<Talkgroup>[] = [
     {
       key: 'number',
@@ -29,7 +36,7 @@ export function TalkgroupsTable({ talkgroups }: { talkgroups: Talkgroups }) {
       isControl: true,
       cell: (row) => (
         <EditCell
-          {...{ table, row, ...namesOf(row), column: 'name', title: titles.name, isFirst: true }}
+          {...{ table, row, mayEdit, ...namesOf(row), column: 'name', title: titles.name, isFirst: true }}
           value={row.item.value.name}
           save={(name) => talkgroups.rename(row, name)}
         />
@@ -41,7 +48,7 @@ export function TalkgroupsTable({ talkgroups }: { talkgroups: Talkgroups }) {
       isControl: true,
       cell: (row) => (
         <EditCell
-          {...{ table, row, column: 'floor_mode', title: titles.mode, choices: texts.floorModes }}
+          {...{ table, row, mayEdit, column: 'floor_mode', title: titles.mode, choices: texts.floorModes }}
           name={row.item.value.name}
           text={row.item.value.floor_mode}
           value={row.item.value.floor_mode}
@@ -59,6 +66,7 @@ export function TalkgroupsTable({ talkgroups }: { talkgroups: Talkgroups }) {
           {...{
             table,
             row,
+            mayEdit,
             column: 'max_talk_ms',
             title: titles.limit,
             hint: texts.talkLimit,
@@ -83,14 +91,14 @@ export function TalkgroupsTable({ talkgroups }: { talkgroups: Talkgroups }) {
       section="talkgroups"
       {...{ table, columns }}
       nameOf={(row) => row.item.value.name}
-      actions={(row) => <Actions row={row} talkgroups={talkgroups} />}
+      actions={(row) => <Actions {...{ row, talkgroups, isAdmin }} />}
     />
   );
 }
 
 const namesOf = (row: Row<Talkgroup>) => ({ name: row.item.value.name, text: row.item.value.name });
 
-function Actions({ row, talkgroups }: { row: Row<Talkgroup>; talkgroups: Talkgroups }) {
+function Actions({ row, talkgroups, isAdmin }: Props & { row: Row<Talkgroup> }) {
   const { table } = talkgroups;
   const { name } = row.item.value;
   const open = (kind: 'members' | 'encryption') => () => {
@@ -110,14 +118,15 @@ function Actions({ row, talkgroups }: { row: Row<Talkgroup>; talkgroups: Talkgro
     table.acted.value = row;
     if (await talkgroups.remove(row)) focusRow(table.remove(row));
   };
+  const members = { text: texts.manageMembers, onPress: open('members') };
   const items = [
     { text: texts.rename, onPress: rename },
-    { text: texts.manageMembers, onPress: open('members') },
+    members,
     { text: texts.changeEncryption, onPress: open('encryption') },
     { text: texts.rotate, onPress: () => void rotate() },
     { text: texts.remove, onPress: () => void remove() },
   ];
-  return <Menu name={texts.actionsFor(name)} class="admin-icon" items={items} />;
+  return <Menu name={texts.actionsFor(name)} class="admin-icon" items={isAdmin ? items : [members]} />;
 }
 
 /** The form of a new talkgroup, the members of one, or its encryption. */

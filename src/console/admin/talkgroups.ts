@@ -33,7 +33,8 @@ interface Answer {
   readonly talkgroup: Pick<Talkgroup, 'id' | 'name' | 'rotation_counter' | 'created_at'>;
 }
 
-export function createTalkgroups(rest: Rest): Talkgroups {
+/** `mayPermit`: whether the account may read and change who has keys. */
+export function createTalkgroups(rest: Rest, mayPermit: boolean): Talkgroups {
   const creation = createAttempt(wordsOf);
   const table = createTable<Talkgroup>({
     sort: 'name',
@@ -98,13 +99,13 @@ export function createTalkgroups(rest: Rest): Talkgroups {
         const answer = await storedBy(rest.remove(`/talkgroups/${row.id}`));
         return answer === null ? texts.unconfirmed : texts.deleted;
       }),
-    membersOf: (row) => createMembers(rest, managed(row)),
+    membersOf: (row) => createMembers(rest, managed(row, mayPermit)),
   };
 }
 
-const managed = ({ id, item }: Row<Talkgroup>): Managed => ({
+const managed = ({ id, item }: Row<Talkgroup>, mayPermit: boolean): Managed => ({
   id,
-  requiresEncryption: () => item.peek().encryption === 'required',
+  hasKeys: () => mayPermit && item.peek().encryption === 'required',
   counted(change) {
     const { members } = item.peek();
     item.value = { ...item.peek(), members: Math.max(0, members + change) };

@@ -1,6 +1,6 @@
 // The texts of the administration tab.
 import { isolated } from '../app/isolated.js';
-import type { Device, Diagnosis, Encryption, FloorMode, MemberKeys, Talkgroup } from './rows.js';
+import type { Device, Diagnosis, Encryption, FloorMode, MemberKeys, Talkgroup, User } from './rows.js';
 
 const devices = (count: number) => (count === 1 ? '1 device' : `${count} devices`);
 
@@ -9,7 +9,7 @@ const seconds = (count: number) => (count === 1 ? '1 second' : `${count} seconds
 const floorModes: Readonly<Record<FloorMode, string>> = {
   open: 'open: several talkers at once',
   single: 'single: one talker',
-  broadcast: 'broadcast: administrators talk',
+  broadcast: 'broadcast: dispatchers talk',
 };
 
 const encryptions: Readonly<Record<Encryption, string>> = {
@@ -29,7 +29,7 @@ export const texts = {
   talkgroups: 'Talkgroups',
   users: 'Users',
   devices: 'Devices',
-  onlyAdministrators: 'Only administrators see this tab.',
+  onlyDispatchers: 'Only dispatchers and administrators see this tab.',
 
   find: { talkgroups: 'Find a talkgroup', users: 'Find a user', devices: 'Find a device' },
   findHint: { talkgroups: 'Name', users: 'Name or device', devices: 'Name, serial or site' },
@@ -65,8 +65,9 @@ export const texts = {
   save: 'Save',
   created: (time: string, clock: (time: Date) => string) => `created ${dateText(time, clock)}`,
 
-  administrator: 'Admin',
-  user: 'User',
+  roleOf: ({ role, dispatcher }: Pick<User, 'role' | 'dispatcher'>) =>
+    role === 'admin' ? 'Admin' : dispatcher ? 'Dispatcher' : 'User',
+  card: 'Show',
   noDevice: 'no device',
   cardOf: (name: string) => `Card of ${name}`,
   newUser: 'New user',
@@ -121,6 +122,22 @@ export const texts = {
   passwordOf: 'New password',
   keepTokens: 'The radios of the user stay logged in',
   savePassword: 'Set the password',
+  admitDispatcher: 'Make a dispatcher…',
+  reallyAdmit: (name: string) => ({
+    title: `Make ${isolated(name)} a dispatcher?`,
+    consequence:
+      'A dispatcher sees all users and talkgroups, moves members, logs users out, answers all emergencies and may interrupt other talkers. It counts at once.',
+    confirm: 'Make a dispatcher',
+  }),
+  dismissDispatcher: 'Make a plain user…',
+  reallyDismiss: (name: string) => ({
+    title: `Make ${isolated(name)} a plain user?`,
+    consequence:
+      'The rights of a dispatcher end. All radios and browsers of this user are logged out at once.',
+    confirm: 'Make a plain user',
+  }),
+  admitted: 'Dispatcher now',
+  dismissed: 'Plain user now, logged out',
   removeUser: 'Delete…',
   reallyDeleteUser: (name: string) => ({
     title: `Delete ${isolated(name)}?`,

@@ -14,7 +14,15 @@ import type { Users } from './users.js';
 /** What the card changes. */
 type Form = 'device' | 'password';
 
-export function UserCard({ row, users, onClose }: { row: Row<User>; users: Users; onClose(): void }) {
+type CardProps = {
+  row: Row<User>;
+  users: Users;
+  /** false: a dispatcher, who changes nothing here. */
+  isAdmin: boolean;
+  onClose(): void;
+};
+
+export function UserCard({ row, users, isAdmin, onClose }: CardProps) {
   const { username, role, created_at } = row.item.value;
   const shown = users.shown.value.get(row.id);
   const form = useSignal<Form | null>(null);
@@ -22,7 +30,7 @@ export function UserCard({ row, users, onClose }: { row: Row<User>; users: Users
     <Frame title={username} label={texts.cardOf(username)} onClose={onClose}>
       <dl class="admin-facts">
         <dt>{texts.columns.role}</dt>
-        <dd>{role === 'admin' ? texts.administrator : texts.user}</dd>
+        <dd>{texts.roleOf(row.item.value)}</dd>
         <dt>{texts.columns.created}</dt>
         <dd>{texts.date(created_at, timeText)}</dd>
         {typeof shown === 'object' && <Facts shown={shown} />}
@@ -32,7 +40,7 @@ export function UserCard({ row, users, onClose }: { row: Row<User>; users: Users
           {shown ?? texts.reading}
         </p>
       )}
-      {role === 'user' && typeof shown === 'object' && (
+      {isAdmin && role === 'user' && typeof shown === 'object' && (
         <div class="row">
           {(['device', 'password'] as const).map((kind) => (
             <button
@@ -53,10 +61,12 @@ export function UserCard({ row, users, onClose }: { row: Row<User>; users: Users
       <Said action={users.changesOf(row)} />
       {typeof shown === 'object' && <DiagnosisView row={row} users={users} shown={shown} />}
       {typeof shown === 'object' && <Talkgroups shown={shown} />}
-      <section class="admin-part" aria-labelledby="admin-holders">
-        <h3 id="admin-holders">{texts.holders}</h3>
-        <HoldersView holders={users.holdersOf(row)} name={username} />
-      </section>
+      {isAdmin && (
+        <section class="admin-part" aria-labelledby="admin-holders">
+          <h3 id="admin-holders">{texts.holders}</h3>
+          <HoldersView holders={users.holdersOf(row)} name={username} />
+        </section>
+      )}
     </Frame>
   );
 }

@@ -4,7 +4,7 @@ import { ask } from '../dialogs/state.js';
 import { Menu } from '../menu/menu.js';
 import type { Row } from './list.js';
 import { focusSoon } from './parts.js';
-import type { User } from './rows.js';
+import { mayRevoke, type User } from './rows.js';
 import { type Column, focusRow, TableView } from './table-view.js';
 import { texts } from './texts.js';
 import { UserCard } from './user-card.js';
@@ -13,7 +13,9 @@ import type { Users } from './users.js';
 
 const { columns: titles } = texts;
 
-export function UsersTable({ users }: { users: Users }) {
+type Props = { users: Users; isAdmin: boolean };
+
+export function UsersTable({ users, isAdmin }: Props) {
   const { table } = users;
   const openCard = (row: Row<User>) => {
     users.closeCard(row); // its key holders are read again
@@ -39,7 +41,7 @@ export function UsersTable({ users }: { users: Users }) {
     {
       key: 'role',
       title: titles.role,
-      cell: (row) => (row.item.value.role === 'admin' ? <strong>{texts.administrator}</strong> : texts.user),
+      cell: (row) => <RoleOf user={row.item.value} />,
     },
     {
       key: 'device',
@@ -54,8 +56,16 @@ export function UsersTable({ users }: { users: Users }) {
       section="users"
       {...{ table, columns }}
       nameOf={(row) => row.item.value.username}
-      actions={(row) => <UserActions row={row} users={users} openCard={() => openCard(row)} />}
+      actions={(row) => <UserActions {...{ row, users, isAdmin }} openCard={() => openCard(row)} />}
     />
+  );
+}
+
+function RoleOf({ user }: { user: User }) {
+  return user.role === 'admin' || user.dispatcher ? (
+    <strong>{texts.roleOf(user)}</strong>
+  ) : (
+    texts.roleOf(user)
   );
 }
 
@@ -69,8 +79,8 @@ function DeviceCell({ device }: { device: User['device'] }) {
   );
 }
 
-function UserActions({ row, users, openCard }: { row: Row<User>; users: Users; openCard(): void }) {
-  const { username, role } = row.item.value;
+function UserActions({ row, users, isAdmin, openCard }: Props & { row: Row<User>; openCard(): void }) {
+  const { username, role, dispatcher } = row.item.value;
   const isOwn = account.value?.userId === row.id;
   const revoke = async () => {
     if (!(await ask(texts.reallyRevoke(username, isOwn)))) return;
@@ -82,17 +92,31 @@ function UserActions({ row, users, openCard }: { row: Row<User>; users: Users; o
     users.table.acted.value = row;
     if (await users.remove(row)) focusRow(users.table.remove(row));
   };
+  const setDispatcher = async () => {
+    if (!(await ask(dispatcher ? texts.reallyDismiss(username) : texts.reallyAdmit(username)))) return;
+    users.table.acted.value = row;
+    await users.setDispatcher(row, !dispatcher);
+  };
+  // The operator has a command for the accounts of administrators.
+  const ofAdmin = [
+    {
+      text: dispatcher ? texts.dismissDispatcher : texts.admitDispatcher,
+      onPress: () => void setDispatcher(),
+    },
+    { text: texts.removeUser, onPress: () => void remove() },
+  ];
   const items = [
-    { text: texts.holders, onPress: openCard },
-    { text: texts.revoke, onPress: () => void revoke() },
-    // The operator has a command for the accounts of administrators.
-    ...(role === 'user' ? [{ text: texts.removeUser, onPress: () => void remove() }] : []),
+    { text: isAdmin ? texts.holders : texts.card, onPress: openCard },
+    ...(mayRevoke(account.value, row.item.value)
+      ? [{ text: texts.revoke, onPress: () => void revoke() }]
+      : []),
+    ...(isAdmin && role === 'user' ? ofAdmin : []),
   ];
   return <Menu name={texts.actionsFor(username)} class="admin-icon" items={items} />;
 }
 
 /** The form of a new user, or the card of one. */
-export function UserSide({ users }: { users: Users }) {
+export function UserSide({ users, isAdmin }: Props) {
   const side = users.table.side.value;
   if (side === null) return null;
   const close = () => {
@@ -104,5 +128,5 @@ export function UserSide({ users }: { users: Users }) {
     }
   };
   if (side.kind === 'new') return <UserCreation users={users} onClose={close} />;
-  return <UserCard key={side.row.id} row={side.row} users={users} onClose={close} />;
+  return <UserCard key={side.row.id} row={side.row} {...{ users, isAdmin }} onClose={close} />;
 }

@@ -20,6 +20,8 @@ export interface Users {
   create(wanted: { username: string; password: string; deviceSerial: string }): Promise<boolean>;
   revoke(row: Row<User>): Promise<boolean>;
   remove(row: Row<User>): Promise<boolean>;
+  /** Gives the rights of a dispatcher, or takes them and logs the user out. */
+  setDispatcher(row: Row<User>, isWanted: boolean): Promise<boolean>;
   /** What the card changes, and what came of it. */
   changesOf(row: Row<User>): Attempt;
   /** An empty serial takes the device away. */
@@ -117,6 +119,14 @@ export function createUsers(rest: Rest): Users {
         const words = await revokeTokens(rest, row.id);
         await showAgain(row);
         return words;
+      }),
+    setDispatcher: (row, dispatcher) =>
+      row.action.run(async () => {
+        const answer = await storedBy(rest.patch(`/users/${row.id}`, { dispatcher }));
+        row.item.value = { ...row.item.peek(), dispatcher };
+        await showAgain(row);
+        if (answer === null) return texts.unconfirmed;
+        return dispatcher ? texts.admitted : texts.dismissed;
       }),
     remove: (row) =>
       row.action.run(async () => {

@@ -13,8 +13,8 @@ const sections: readonly Section[] = ['talkgroups', 'users', 'devices'];
 
 export default function Admin() {
   const current = account.value;
-  if (current?.role !== 'admin') return <p>{texts.onlyAdministrators}</p>;
-  return <Sections admin={adminOf(current.rest)} />;
+  if (current === null || !current.mayDispatch.value) return <p>{texts.onlyDispatchers}</p>;
+  return <Sections admin={adminOf(current)} />;
 }
 
 function Sections({ admin }: { admin: AdminState }) {
@@ -25,28 +25,30 @@ function Sections({ admin }: { admin: AdminState }) {
       <div class="admin-main">
         <div class="admin-bar">
           <nav aria-label={texts.sections}>
-            {sections.map((name) => (
-              <button
-                key={name}
-                type="button"
-                class="admin-tab"
-                aria-pressed={name === section}
-                onClick={() => {
-                  admin.section.value = name;
-                }}
-              >
-                {texts[name]}
-              </button>
-            ))}
+            {sections
+              .filter((name) => admin.isAdmin || name !== 'devices')
+              .map((name) => (
+                <button
+                  key={name}
+                  type="button"
+                  class="admin-tab"
+                  aria-pressed={name === section}
+                  onClick={() => {
+                    admin.section.value = name;
+                  }}
+                >
+                  {texts[name]}
+                </button>
+              ))}
           </nav>
-          <Creation admin={admin} section={section} />
+          {admin.isAdmin && <Creation admin={admin} section={section} />}
         </div>
-        {section === 'talkgroups' && <TalkgroupsTable key={section} talkgroups={admin.talkgroups} />}
-        {section === 'users' && <UsersTable key={section} users={admin.users} />}
+        {section === 'talkgroups' && <TalkgroupsTable key={section} {...admin} />}
+        {section === 'users' && <UsersTable key={section} {...admin} />}
         {section === 'devices' && <DevicesTable key={section} devices={admin.devices} />}
       </div>
       {section === 'talkgroups' && <TalkgroupSide talkgroups={admin.talkgroups} />}
-      {section === 'users' && <UserSide users={admin.users} />}
+      {section === 'users' && <UserSide {...admin} />}
     </div>
   );
 }

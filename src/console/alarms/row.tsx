@@ -162,8 +162,8 @@ function Buttons({
 /** null: the user may do neither. */
 function meaningFor(
   { state, user_id }: Emergency,
-  { role, userId }: Account,
+  { mayDispatch, userId }: Account,
 ): 'acknowledge' | 'clear' | null {
-  if (role === 'admin' && state === 'raised') return 'acknowledge';
-  return role === 'admin' || user_id === userId ? 'clear' : null;
+  if (mayDispatch.value && state === 'raised') return 'acknowledge';
+  return mayDispatch.value || user_id === userId ? 'clear' : null;
 }

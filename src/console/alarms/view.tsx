@@ -86,7 +86,7 @@ function Head({ desk }: { desk: Desk }) {
         {open.length > 0 && (fresh > 0 ? words.openAndNew(open.length, fresh) : words.open(open.length))}
         {raised >= FLOOD && <strong>{words.inTenMinutes(raised)}</strong>}
       </p>
-      {account.role === 'admin' && (
+      {account.mayDispatch.value && (
         <button
           type="button"
           aria-label={words.silence}

@@ -127,7 +127,7 @@ export function createDesk(account: Account, config: Config): Desk {
   const alarms = createAlarms({
     tone: sound.tone,
     clock: systemClock,
-    isRepeated: () => account.role === 'admin',
+    isRepeated: () => account.mayDispatch.peek(),
     readAll: async () => (await account.rest.get<{ emergencies: Emergency[] }>('/emergencies')).emergencies,
   });
   const onAir = createOnAir(systemClock, Date.now);
@@ -239,7 +239,10 @@ export function createDesk(account: Account, config: Config): Desk {
       lostAtMs.value = Date.now();
       away.lost();
     }
-    if (!was && is) away.back();
+    if (!was && is) {
+      away.back();
+      void readRights();
+    }
     if (next.close !== null && is && next.opened !== connection.peek().opened) {
       isAgain.value = true;
       endAgain();
@@ -248,6 +251,13 @@ export function createDesk(account: Account, config: Config): Desk {
       });
     }
     connection.value = next;
+  }
+
+  /** The right may have come meanwhile. Who loses it is logged out. */
+  async function readRights(): Promise<void> {
+    if (account.role === 'admin') return;
+    const me = await account.rest.get<{ user: { dispatcher: boolean } }>('/me').catch(() => null);
+    if (me !== null) account.mayDispatch.value = me.user.dispatcher;
   }
 
   function startSound(): void {

@@ -8,6 +8,8 @@ export type Account = {
   username: string;
   userId: string;
   role: 'admin' | 'user';
+  /** Dispatcher or administrator. Each connection reads who is a dispatcher. */
+  mayDispatch: Signal<boolean>;
   rest: Rest;
 };
 
@@ -78,5 +80,5 @@ function open(token: string): void {
     if (status === 401 && code !== WRONG_PASSWORD) logOut('invalid token');
   };
   const rest = createRest({ token, onRejected });
-  account.value = { ...claims, token, rest };
+  account.value = { ...claims, token, rest, mayDispatch: signal(claims.role === 'admin') };
 }

@@ -197,7 +197,7 @@ export const texts = {
       stale_epoch: 'The key has changed.',
       busy: 'The floor is taken.',
       queue_full: 'The queue is full.',
-      forbidden: 'Only administrators may talk here.',
+      forbidden: 'Only dispatchers and administrators may talk here.',
       listen_only: 'You may only listen here.',
       not_member: 'You are not a member.',
       retry_later: 'The server cannot decide yet.',

@@ -18,7 +18,7 @@ export type Find = {
 };
 
 export const FOUND_MAX = 8;
-/** For an administrator: users come later, and must not push talkgroups away from below the pointer. */
+/** For a dispatcher: users come later, and must not push talkgroups away from below the pointer. */
 const USERS_MAX = 3;
 /** Without a further letter for this time, the service is asked for users. */
 const PAUSE_MS = 150;
@@ -27,7 +27,7 @@ type FindOwner = {
   /** Sorted by name. */
   talkgroups: ReadonlySignal<readonly { id: string; name: string }[]>;
   /** null: the account may not list users. */
-  rest: Pick<Rest, 'get'> | null;
+  rest: ReadonlySignal<Pick<Rest, 'get'> | null>;
   clock: Clock;
 };
 
@@ -35,8 +35,8 @@ export function createFind({ talkgroups, rest, clock }: FindOwner): Find {
   const text = signal('');
   const active = signal(0);
   const users: Signal<readonly Found[]> = signal([]);
-  const max = rest === null ? FOUND_MAX : FOUND_MAX - USERS_MAX;
   const found = computed(() => {
+    const max = rest.value === null ? FOUND_MAX : FOUND_MAX - USERS_MAX;
     const best = bestOf(talkgroups.value, { nameOf: ({ name }) => name, text: text.value, max });
     return [...best.map(({ id, name }): Found => ({ kind: 'talkgroup', id, name })), ...users.value];
   });
@@ -49,7 +49,8 @@ export function createFind({ talkgroups, rest, clock }: FindOwner): Find {
       text.value = next;
       active.value = 0;
       users.value = [];
-      if (rest !== null && next.trim() !== '') cancel = clock.after(PAUSE_MS, () => void ask(next.trim()));
+      if (rest.peek() !== null && next.trim() !== '')
+        cancel = clock.after(PAUSE_MS, () => void ask(next.trim()));
     },
     move(step) {
       const count = found.peek().length;
@@ -61,6 +62,7 @@ export function createFind({ talkgroups, rest, clock }: FindOwner): Find {
     const query = new URLSearchParams({ limit: String(USERS_MAX), q: start });
     // RestError: without the users the talkgroups are still there.
     const page = await rest
+      .peek()
       ?.get<{ users: { id: string; username: string }[] }>(`/users?${query}`)
       .catch(() => null);
     if (page == null || text.peek().trim() !== start) return;

@@ -101,7 +101,7 @@ function findOf({ talkgroups, account }: Desk): FindState {
     talkgroups: computed(() =>
       talkgroups.tiles.value.map(({ id, view }) => ({ id, name: view.peek().name })),
     ),
-    rest: account.role === 'admin' ? account.rest : null,
+    rest: computed(() => (account.mayDispatch.value ? account.rest : null)),
     clock: systemClock,
   });
 }

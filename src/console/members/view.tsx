@@ -22,7 +22,7 @@ export default function MembersDialog() {
   return (
     <Dialog key={id} name={words.title(name)} isPanel onClose={close}>
       <OnlineMembers desk={desk} id={id} />
-      {desk.account.role === 'admin' && <Lazy load={loadAll} />}
+      {desk.account.mayDispatch.value && <Lazy load={loadAll} />}
     </Dialog>
   );
 }

@@ -109,11 +109,11 @@ function Lock({ desk, tile }: { desk: Desk; tile: Tile }) {
 }
 
 function More({ desk, tile }: { desk: Desk; tile: Tile | null }) {
-  const { username, role } = desk.account;
+  const { username, mayDispatch } = desk.account;
   const items: MenuItem[] = [
     ...(tile === null ? [] : itemsOf(desk, tile)),
     { text: texts.account.settings, onPress: () => show('settings') },
-    ...(role === 'admin' ? [{ text: texts.tabs.admin, onPress: () => show('admin') }] : []),
+    ...(mayDispatch.value ? [{ text: texts.tabs.admin, onPress: () => show('admin') }] : []),
     { text: texts.account.logOut, onPress: () => logOut('by_user') },
   ];
   return <Menu name={words.more(tile?.view.value.name ?? words.none, username)} items={items} />;

@@ -22,9 +22,9 @@ const icons: Readonly<Record<View, IconName>> = {
 export type MenuView = 'admin' | 'settings';
 
 /** `hash`: of the address. */
-export function viewOf(hash: string, { role }: Pick<Account, 'role'>): View | MenuView {
+export function viewOf(hash: string, { mayDispatch }: Pick<Account, 'mayDispatch'>): View | MenuView {
   if (hash === 'settings') return hash;
-  if (hash === 'admin' && role === 'admin') return hash;
+  if (hash === 'admin' && mayDispatch.value) return hash;
   return views.find((view) => view === hash) ?? 'talk';
 }
 

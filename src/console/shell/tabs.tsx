@@ -46,7 +46,7 @@ export const tabs: readonly [Tab, ...Tab[]] = [
     name: texts.tabs.admin,
     icon: 'settings',
     hash: 'admin',
-    isShown: ({ role }) => role === 'admin',
+    isShown: ({ mayDispatch }) => mayDispatch.value,
     load: () => withStylesheet('admin/admin.css', import('../admin/view.js')),
   },
 ];

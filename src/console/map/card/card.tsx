@@ -235,7 +235,7 @@ function Actions({ subject, map, stage, desk }: PartProps & { stage: Stage }) {
           </button>
         </>
       )}
-      {mark !== null && !mark.isAcknowledged && desk.account.role === 'admin' && (
+      {mark !== null && !mark.isAcknowledged && desk.account.mayDispatch.value && (
         <AnswerButton
           emergencyId={mark.id}
           meaning="acknowledge"
