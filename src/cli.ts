@@ -47,18 +47,23 @@ program
   .argument('<file>', 'CSV file with a row for each radio')
   .option('--dry-run', 'print what would be done, and write nothing')
   .option('--create-talkgroups', 'create talkgroups that the file names and the service lacks')
+  .option(
+    '--codes <file>',
+    'make a setup code for each new user without a password, and write them to a new file',
+  )
+  .option('--hours <n>', 'how long the codes are valid, 1 to 720 (default: 72)')
+  .option('--address <url>', 'address of the REST port for links with the codes')
   .option('--passwords <file>', 'make a password for each new user without one, and write them to a new file')
   .description('add users, devices and memberships from a CSV file. It removes nothing.')
-  .action(
-    async (file: string, options: { dryRun?: boolean; createTalkgroups?: boolean; passwords?: string }) =>
-      (await import('./commands/import.js')).importCommand(file, options),
+  .action(async (file: string, options: object) =>
+    (await import('./commands/import.js')).importCommand(file, options),
   );
 
 program
   .command('export')
   .argument('<file>', 'CSV file that the command creates, or - for standard output')
   .description('write all users with devices and talkgroups to a CSV file, without passwords')
-  .action(async (file: string) => (await import('./commands/import.js')).exportCommand(file));
+  .action(async (file: string) => (await import('./commands/export.js')).exportCommand(file));
 
 program
   .command('doctor')

@@ -5,6 +5,7 @@ const refusals = {
   invalid_token: [401, 'missing or invalid token'],
   invalid_credentials: [401, 'invalid credentials'],
   device_disabled: [401, 'device disabled'],
+  setup_code_invalid: [401, 'setup code is not valid'],
   admin_only: [403, 'admin role required'],
   dispatcher_only: [403, 'dispatcher or admin role required'],
   registration_closed: [403, 'registration is closed'],

@@ -5,6 +5,7 @@ import { createOwnPassword } from './auth/own-password.js';
 import type { Passwords } from './auth/passwords.js';
 import { authRoutes } from './auth/routes.js';
 import { settingRoutes } from './auth/setting/routes.js';
+import { setupRoutes } from './auth/setup/routes.js';
 import type { Config } from './config/config.js';
 import type { Database } from './db/client.js';
 import type { Tell } from './db/notice.js';
@@ -74,6 +75,7 @@ export function restRoutes(parts: RestParts) {
       adminUsername: config.ADMIN_USERNAME,
     }),
     settingRoutes({ database, tell, passwords, passwordLengthMin }),
+    setupRoutes({ database, passwords, limits, passwordLengthMin }),
     userRoutes({ database, tell }),
     diagnosisRoutes({ database }),
     auditRoutes({ database }),

@@ -55,6 +55,8 @@ export interface Limits {
   login(attempt: Attempt): Guess;
   /** The same for the old password of somebody who changes it, wherever he is: he has a token. */
   oldPassword(user: string): Guess;
+  /** One try at a setup code. The address alone counts. */
+  setup(address: string): Guess;
   /** He registered that name at that address, which is as good as a login. */
   remember(attempt: Attempt): void;
   /** Throws `too_many_registrations`. */
@@ -133,6 +135,14 @@ export function createLimits({
         admit: () => refuseGuess('old_password', oldPasswords.waitMs(user, nowMs())),
         settle(right) {
           if (!right) oldPasswords.take(user, nowMs());
+        },
+      };
+    },
+    setup(address) {
+      return {
+        admit: () => refuseGuess('address', addresses.waitMs(address, nowMs())),
+        settle(right) {
+          if (!right) addresses.take(address, nowMs());
         },
       };
     },

@@ -42,6 +42,7 @@ export const authOverflow = ({ isFull }: Pick<Passwords, 'isFull'>): Overflow =>
   return new Map([
     ['POST /auth/register', refusal],
     ['POST /auth/login', refusal],
+    ['POST /auth/setup', refusal],
   ]);
 };
 

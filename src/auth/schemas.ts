@@ -16,7 +16,7 @@ const Username = Type.Refine(
   () => `must be 1 to 64 characters and ${CLEAR_TEXT_RULE}`,
 );
 
-const NewPassword = Type.Refine(
+export const NewPassword = Type.Refine(
   Type.String({
     minLength: 1,
     description: '1 to 72 bytes of UTF-8 without NUL. The operator may set a minimum length.',

@@ -34,13 +34,13 @@ interface Named extends Account {
 }
 
 /** Of a token that is issued now: Unix seconds of the clock of the database. */
-interface Moment {
+export interface Moment {
   readonly now_s: number;
   /** No token carries a later second, except `valid_from` of its user. */
   readonly newest_iat: number;
 }
 
-const moment = (sql: Sql) => sql`
+export const moment = (sql: Sql) => sql`
   floor(extract(epoch from now()))::bigint as now_s, (select newest_iat from token_times) as newest_iat`;
 
 /** A login behind that time moves it so far ahead (s), so that few logins write. */

@@ -2,9 +2,11 @@
 import { randomBytes } from 'node:crypto';
 import { createPasswords } from '../auth/passwords.js';
 import { passwordToo, setPassword } from '../auth/setting/store.js';
+import { storeCode } from '../auth/setup/store.js';
 import { accountNamed, addAdmin, promote } from '../auth/store.js';
 import { readConfig } from '../config/config.js';
 import { isSamplePassword } from '../credentials/samples.js';
+import { HOURS_MAX, newSetupCode, setupLink } from '../credentials/setup-codes.js';
 import { normalizeUsername } from '../credentials/usernames.js';
 import type { Database } from '../db/client.js';
 import { takeBack } from '../db/revocation.js';
@@ -88,6 +90,49 @@ async function takeBackWith(
   await withKnownUser(username, done, (database) =>
     takeBack(database, soon(), { username, by: operator(), act, also, withLogins: true }),
   );
+}
+
+/** Makes a setup code, and prints it with its link. */
+export async function setupCodeCommand(
+  text: string,
+  { hours, address }: { hours: string; address?: string },
+): Promise<void> {
+  const username = normalizeUsername(text);
+  const wanted = readHours(hours);
+  const origin = address === undefined ? null : readOrigin(address);
+  const { text: code, hash } = newSetupCode();
+  const expiresAt = await withDatabase(
+    async (database) => {
+      const account = await accountNamed(database, soon(), username);
+      if (account === null) return null;
+      const order = { user: account.id, hash, hours: wanted, mayBeAdmin: true, by: operator() };
+      return storeCode(database, soon(), order);
+    },
+    { mayCreate: false },
+  );
+  if (expiresAt === null) fail(`no such user: ${username}`);
+  console.log(`${code}\nvalid until ${expiresAt}`);
+  if (origin !== null) console.log(setupLink(origin, code));
+}
+
+/** Of a setup code. */
+export function readHours(text: string): number {
+  const hours = /^[1-9]\d{0,2}$/.test(text) ? Number(text) : 0;
+  if (hours < 1 || hours > HOURS_MAX)
+    fail(`--hours must be an integer from 1 to ${HOURS_MAX}, got "${text}"`);
+  return hours;
+}
+
+/** The part of the address that the link begins with. */
+export function readOrigin(text: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (
+    url === null ||
+    !['https:', 'http:'].includes(url.protocol) ||
+    (url.pathname !== '/' && url.pathname !== '')
+  )
+    fail(`--address must be an address such as https://radio.example.com, got "${text}"`);
+  return url.origin;
 }
 
 /** Revokes all tokens issued so far to a user. */

@@ -1,31 +1,21 @@
-// Runs the commands that import a fleet from a CSV file, and export it to one.
-import { randomInt } from 'node:crypto';
-import { type FileHandle, open, readFile, rm, stat } from 'node:fs/promises';
+// Runs the command that imports a fleet from a CSV file.
+import { readFile, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import { createPasswords, type Passwords } from '../auth/passwords.js';
 import { accountsOf } from '../auth/store.js';
 import { readConfig } from '../config/config.js';
-import { noteAct } from '../db/acts.js';
+import { HOURS_PRESET } from '../credentials/setup-codes.js';
 import type { Database } from '../db/client.js';
-import { hasCode } from '../files.js';
-import { COLUMNS, csvLine, FILE_BYTES_MAX, type LineError, readCsv, SEPARATOR } from '../fleet/csv.js';
+import { FILE_BYTES_MAX, type LineError, readCsv } from '../fleet/csv.js';
 import { type Group, namesIn, type Plan, planOf, type Step } from '../fleet/plan.js';
-import {
-  type Exported,
-  exportedAfter,
-  readKnown,
-  renameDevices,
-  sharedNames,
-  takeImportLock,
-  type Write,
-  writeRows,
-} from '../fleet/store.js';
-import type { TalkgroupId, UserId } from '../ids.js';
+import { readKnown, renameDevices, takeImportLock, type Write, writeRows } from '../fleet/store.js';
+import type { TalkgroupId } from '../ids.js';
 import { checkSecrets } from '../keys/secrets.js';
 import { createKeyring, type Keyring } from '../keys/wrapping.js';
 import { standBack } from '../priority.js';
 import { createTalkgroup } from '../talkgroups/store.js';
+import { createMaker, type Maker, type SecretOptions, type Secrets, secretsIn } from './made-secrets.js';
 import { fail, operator, soon, withDatabase } from './running.js';
 
 /** Rows of a statement, and memberships: the server ends it after 2.5 s. */
@@ -39,22 +29,17 @@ const LOCK_MS_MAX = 10_000;
 const LOCK_LOOK_MS = 200;
 const ERRORS_SHOWN = 100;
 const CHANGES_SHOWN = 20;
-/** Of a password that is made: 60 bits. None of its characters looks like another one. */
-const PASSWORD_CHARACTERS = 12;
-const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789';
-const OWNER_ONLY = 0o600;
 /** As the hashing thread of the service. */
 const HASHING_STEPS = 5;
 
-export interface ImportOptions {
+export interface ImportOptions extends SecretOptions {
   readonly dryRun?: boolean;
   readonly createTalkgroups?: boolean;
-  /** The file for the passwords that are made. */
-  readonly passwords?: string;
 }
 
 /** Adds what the file has and the database lacks. It removes nothing, and changes no password and no device link. */
 export async function importCommand(file: string, options: ImportOptions): Promise<void> {
+  const secrets = secretsIn(options);
   standBack(HASHING_STEPS); // before any thread is started: logins must not wait for these hashes
   if ((await stat(file)).size > FILE_BYTES_MAX) fail(`${file} is larger than ${FILE_BYTES_MAX >> 20} MiB`);
   const { lines, errors } = readCsv(await readFile(file));
@@ -68,11 +53,11 @@ export async function importCommand(file: string, options: ImportOptions): Promi
       const plan = planOf(lines, {
         ...{ known, passwordLengthMin: PASSWORD_MIN_LENGTH, adminUsername: ADMIN_USERNAME },
         mayCreateTalkgroups: options.createTalkgroups === true,
-        makesPasswords: options.passwords !== undefined,
+        makesPasswords: secrets !== null,
       });
       refuse([...errors, ...plan.errors]);
       if (isDry) console.log([...changesOf(plan), ...inWords(plan, 'would be')].join('\n'));
-      else await carryOut(database, plan, options.passwords);
+      else await carryOut(database, plan, secrets);
     },
     { mayCreate: !isDry },
   );
@@ -121,24 +106,25 @@ function inWords({ steps, unchanged, devices, talkgroups }: Plan, verb: string):
   ];
 }
 
-async function carryOut(database: Database, plan: Plan, passwordsFile: string | undefined): Promise<void> {
+async function carryOut(database: Database, plan: Plan, made: Secrets | null): Promise<void> {
   const keyring = createKeyring(readConfig().SECRETS_KEY);
   if (plan.talkgroups.length > 0) await checkSecrets(database, soon(), keyring); // else nodes could not decrypt the new ones
   const isMade = plan.steps.some(({ user, password }) => user === null && password === null);
-  const secrets = passwordsFile === undefined || !isMade ? null : await createNew(passwordsFile);
+  const maker = made === null || !isMade ? null : await createMaker(made);
   try {
-    await secrets?.appendFile(csvLine(['username', 'password']));
-    const made = await createTalkgroups(database, keyring, plan.talkgroups);
+    const created = await createTalkgroups(database, keyring, plan.talkgroups);
     for (let from = 0; from < plan.devices.length; from += ROWS_AT_ONCE)
       await renameDevices(database, soon(), plan.devices.slice(from, from + ROWS_AT_ONCE), operator());
     const hashers = Array.from({ length: availableParallelism() }, () => createPasswords());
-    const idOf = (group: Group) => ('id' in group ? group.id : made.get(group.name));
+    const idOf = (group: Group) => ('id' in group ? group.id : created.get(group.name));
     const left: Step[] = [];
     let done = 0;
     for (const steps of batchesOf(plan.steps)) {
-      const rows = await rowsOf(steps, { hashers, secrets, idOf });
-      await secrets?.sync(); // before the accounts: a password that is written nowhere is lost for ever
-      const written = await writeRows(database, soon(), rows, { accounts: accountsOf, by: operator() });
+      const rows = await rowsOf(steps, { hashers, maker, idOf });
+      await maker?.sync(); // before the accounts: a password that is written nowhere is lost for ever
+      const written = await writeRows(database, soon(), rows, {
+        ...{ accounts: accountsOf, codeHours: made?.hours ?? HOURS_PRESET, by: operator() },
+      });
       left.push(...steps.filter(({ username }) => !written.has(username)));
       done += steps.length;
       if (done === plan.steps.length) break;
@@ -150,17 +136,7 @@ async function carryOut(database: Database, plan: Plan, passwordsFile: string | 
       console.error(`line ${line}: ${username} changed meanwhile, and was not written`);
     if (left.length > 0) fail(`${left.length} rows were not written: run it again`);
   } finally {
-    await secrets?.close();
-  }
-}
-
-/** That only its owner can read. It replaces none. */
-async function createNew(file: string): Promise<FileHandle> {
-  try {
-    return await open(file, 'wx', OWNER_ONLY);
-  } catch (error) {
-    if (hasCode(error, 'EEXIST')) fail(`${file} exists: it is not replaced`);
-    throw error;
+    await maker?.close();
   }
 }
 
@@ -200,90 +176,31 @@ function* batchesOf(steps: readonly Step[]): Iterable<readonly Step[]> {
 
 interface Making {
   readonly hashers: readonly Passwords[];
-  /** Where passwords that are made are written. null: none is. */
-  readonly secrets: FileHandle | null;
+  /** null: nothing is made. */
+  readonly maker: Maker | null;
   readonly idOf: (group: Group) => TalkgroupId | undefined;
 }
 
-/** Hashes on all cores, a hash of 50 ms for each new user. */
-async function rowsOf(steps: readonly Step[], { hashers, secrets, idOf }: Making): Promise<Write[]> {
-  const made: string[] = [];
-  const passwords = steps.map(({ username, user, password }) => {
-    if (user !== null || password !== null) return password;
-    const one = newPassword();
-    made.push(csvLine([username, one]));
-    return one;
-  });
-  if (made.length > 0) await secrets?.appendFile(made.join(''));
+/** Hashes on all cores, a hash of 50 ms for each new user with a password. */
+async function rowsOf(steps: readonly Step[], { hashers, maker, idOf }: Making): Promise<Write[]> {
+  const without = steps.filter(({ user, password }) => user === null && password === null);
+  const made = (await maker?.make(without.map(({ username }) => username))) ?? [];
+  const madeFor = new Map(without.map(({ username }, at) => [username, made[at]]));
   const rows: Write[] = [];
   const queue = [...steps.entries()];
   await Promise.all(
     hashers.map(async (hasher) => {
       for (let next = queue.shift(); next !== undefined; next = queue.shift()) {
-        const [at, { username, user, device, talkgroups, isDispatcher }] = next;
-        const password = passwords[at] ?? null;
-        const hash = user === null && password !== null ? await hasher.hash(password) : null;
+        const [at, { username, user, device, talkgroups, isDispatcher, ...step }] = next;
+        const own = madeFor.get(username);
+        const password = own?.password ?? step.password;
+        const hash = own?.hash ?? (user === null && password !== null ? await hasher.hash(password) : null);
         rows[at] = {
-          ...{ username, user, hash, device, isDispatcher },
+          ...{ username, user, hash, code: own?.code ?? null, device, isDispatcher },
           talkgroups: talkgroups.flatMap((one) => idOf(one) ?? []),
         };
       }
     }),
   );
   return rows;
-}
-
-const newPassword = () =>
-  Array.from(
-    { length: Math.max(PASSWORD_CHARACTERS, readConfig().PASSWORD_MIN_LENGTH) },
-    () => ALPHABET[randomInt(ALPHABET.length)],
-  ).join('');
-
-/** Writes all users with devices and talkgroups to a new file. An import of it changes nothing. */
-export async function exportCommand(file: string): Promise<void> {
-  const count = await withDatabase(
-    async (database) => {
-      const target = file === '-' ? null : await createNew(file);
-      try {
-        await noteAct(database, soon(), operator(), { act: 'fleet_exported', details: {} });
-        const rows = await writeAll(database, async (text) => {
-          if (target === null) process.stdout.write(text);
-          else await target.appendFile(text);
-        });
-        await target?.sync();
-        return rows;
-      } catch (error) {
-        if (target !== null) await rm(file, { force: true }); // a part would be taken for the whole
-        throw error;
-      } finally {
-        await target?.close();
-      }
-    },
-    { mayCreate: false },
-  );
-  console.error(`${file}: ${count} users`);
-}
-
-async function writeAll(database: Database, write: (text: string) => Promise<void>): Promise<number> {
-  const shared = await sharedNames(database, soon());
-  /** A name that would not be found again is written as the id. */
-  const lineOf = ({ username, serial, device_name, site, talkgroups, is_admin, is_dispatcher }: Exported) =>
-    csvLine([
-      ...[username, serial ?? '', device_name ?? '', site ?? ''],
-      talkgroups
-        .map(({ id, name }) =>
-          shared.has(name) || name.includes(SEPARATOR) || name.trim() !== name ? id : name,
-        )
-        .join(SEPARATOR),
-      is_admin ? '' : is_dispatcher ? 'yes' : 'no',
-    ]);
-  await write(csvLine(COLUMNS.filter((column) => column !== 'password')));
-  let count = 0;
-  for (let after: UserId | null = null; ; ) {
-    const users: Exported[] = await exportedAfter(database, soon(), after);
-    if (users.length === 0) return count;
-    await write(users.map(lineOf).join(''));
-    count += users.length;
-    after = users.at(-1)?.id ?? null;
-  }
 }

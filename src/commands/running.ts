@@ -1,4 +1,5 @@
 // What the commands share: the database of the service, passwords from the prompt, and how a command fails.
+import { type FileHandle, open } from 'node:fs/promises';
 import { userInfo } from 'node:os';
 import { resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,6 +12,7 @@ import { type Database, openDatabase } from '../db/client.js';
 import { type Deadline, deadlineIn } from '../db/deadline.js';
 import { borrowEmbedded, hasEmbedded } from '../db/embedded.js';
 import { migrate } from '../db/migrate.js';
+import { hasCode } from '../files.js';
 import { createLog } from '../log.js';
 import { CLEAR_TEXT_RULE } from '../text.js';
 
@@ -107,4 +109,16 @@ export async function readPassword(): Promise<string> {
     return line;
   }
   return '';
+}
+
+const OWNER_ONLY = 0o600;
+
+/** That only its owner can read. It replaces none. */
+export async function createNew(file: string): Promise<FileHandle> {
+  try {
+    return await open(file, 'wx', OWNER_ONLY);
+  } catch (error) {
+    if (hasCode(error, 'EEXIST')) fail(`${file} exists: it is not replaced`);
+    throw error;
+  }
 }

@@ -16,6 +16,7 @@ export const ACTS = {
   user_locked: [],
   password_set: ['tokens_kept'],
   tokens_revoked: [],
+  setup_code_made: ['expires_at'],
   dispatcher_added: [],
   dispatcher_removed: [],
   admin_added: [],

@@ -29,7 +29,7 @@ export async function revokeTokens(
         whose: sql`id = ${user} ${also === undefined ? sql`` : sql`and role = 'user'`}
           ${isPlainOnly ? sql`and role = 'user' and not is_dispatcher` : sql``}`,
         withLogins: also !== undefined,
-        ...{ isOwn: by === null, also },
+        ...{ isOwn: by === null, also, endsCodes: hasNewPassword(act) },
       })}, ${actOf(sql, by, act)}
       select ${notifyAll(sql, notices)}, ${rotationNotices(sql)} ${noted} from revoked`,
   );
@@ -99,7 +99,7 @@ export async function takeBack(
         select id from users where ${isDemoted}::boolean and role = 'admin' order by id for no key update
       ), ${revoking(sql, {
         whose: sql`username = ${username} and (not ${isDemoted}::boolean or (select count(*) from admins) > 1)`,
-        ...{ isOwn: false, withLogins, isDemoted, also },
+        ...{ isOwn: false, withLogins, isDemoted, also, endsCodes: hasNewPassword(act) },
       })}, ${actOf(sql, by, act)}
       select ${notifyOwnUser(sql, told)}, case when ${isRelinked}::boolean then ${notifyOwnUser(sql, read)} end,
              ${rotationNotices(sql)} ${noted} from revoked users`,
@@ -121,10 +121,14 @@ const actOf = (sql: Sql, by: Actor | null, act: RevokingAct) =>
         : {},
   });
 
+const hasNewPassword = (act: RevokingAct) => act === 'password_set' || act === 'user_locked';
+
 /** A login reads the account, and issues its token at most so long after (s): the wait for the hash is 2.5 s at most. */
 const LOGIN_S_MAX = 4;
 
 interface Revoking extends Pick<TakingBack, 'withLogins' | 'isDemoted'> {
+  /** Of an account with a new password: what was made for the one before is void. */
+  readonly endsCodes?: boolean;
   readonly whose: ReturnType<Sql>;
   readonly isOwn: boolean;
   readonly also?: Revocation['also'];
@@ -134,9 +138,9 @@ interface Revoking extends Pick<TakingBack, 'withLogins' | 'isDemoted'> {
  * CTEs: `revoked` has the id of the user. The first key holder after it needs no acceptance, unless the user revoked: who
  * has the password could otherwise log out everywhere, log in, and have keys that nobody accepted.
  */
-const revoking = (
+export const revoking = (
   sql: Sql,
-  { whose, isOwn, withLogins = false, isDemoted = false, also = () => sql`` }: Revoking,
+  { whose, isOwn, withLogins = false, isDemoted = false, also = () => sql``, endsCodes = false }: Revoking,
 ) => sql`
   held as materialized (
     select id, device_id from users where ${whose} for no key update
@@ -146,9 +150,12 @@ const revoking = (
         had_holder = had_holder and ${isOwn}::boolean
         ${isDemoted ? sql`, role = 'user', is_dispatcher = false` : sql``}
         ${also(sql)}
-    from held where users.id = held.id returning users.id, users.device_id, held.device_id as device_before
+    from held where users.id = held.id
+    returning users.id, users.username, users.role, users.valid_from, users.device_id, held.device_id as device_before
   ), lost as (
     delete from key_holders where user_id in (select id from revoked) returning user_id
+  ), uncoded as (
+    delete from setup_codes where ${endsCodes}::boolean and user_id in (select id from revoked)
   ), ${rotating(sql, {
     which: talkgroupsWithKeysOf(sql, isOwn ? sql`select user_id from lost` : sql`select id from revoked`),
     useInMs: 0,

@@ -205,7 +205,8 @@ export function planOf(lines: readonly Line[], options: PlanOptions): Plan {
 
   function passwordOf(password: string | undefined, fault: Fault): string | null {
     if (password === undefined) {
-      if (!options.makesPasswords) fault('password', 'a new user needs one: add it, or use --passwords');
+      if (!options.makesPasswords)
+        fault('password', 'a new user needs one: add it, or use --codes or --passwords');
       return null;
     }
     if (!isPassword(password)) fault('password', 'must have 1 to 72 bytes of UTF-8 without NUL');

@@ -87,6 +87,8 @@ export interface Write {
   readonly user: UserId | null;
   /** Of the password of a new user. */
   readonly hash: string | null;
+  /** SHA-256 of a setup code for a new user. null: it gets none. */
+  readonly code: Buffer | null;
   readonly device: NewDevice | null;
   readonly talkgroups: readonly TalkgroupId[];
   /** Becomes one. */
@@ -96,6 +98,13 @@ export interface Write {
 /** Inserts the accounts of a source with the columns username, hash, is_dispatcher and device_id. Returns id and username. */
 export type Accounts = (sql: Sql, source: Fragment) => Fragment;
 
+export interface Writing {
+  readonly accounts: Accounts;
+  /** How long setup codes are valid. */
+  readonly codeHours: number;
+  readonly by: Actor;
+}
+
 /**
  * The usernames of the rows that were written. The others changed meanwhile: a user or a link came from elsewhere. None is
  * written when a user or a talkgroup was deleted meanwhile.
@@ -104,22 +113,23 @@ export async function writeRows(
   database: Database,
   deadline: Deadline,
   rows: readonly Write[],
-  { accounts, by }: { readonly accounts: Accounts; readonly by: Actor },
+  { accounts, codeHours, by }: Writing,
 ): Promise<ReadonlySet<string>> {
   const notices = rows.flatMap(({ user }) =>
     user === null ? [] : [noticeOf({ kind: 'user_promoted', user })],
   );
-  const flat = rows.map(({ username, user, hash, device, talkgroups, isDispatcher }) => ({
+  const flat = rows.map(({ username, user, hash, code, device, talkgroups, isDispatcher }) => ({
     ...{ username, user_id: user, hash, groups: talkgroups, is_dispatcher: isDispatcher },
+    code: code?.toString('hex') ?? null,
     ...{ serial: device?.serial ?? null, device_name: device?.name ?? null, site: device?.site ?? null },
   }));
   const statement: Parameters<typeof database.write<{ usernames: string[] }>>[1] =
     // The update of a device changes nothing; it makes `returning` answer for one that already exists.
     (sql) => sql`
       with wanted as materialized (
-        select username, user_id, hash, is_dispatcher, groups, serial, device_name, site
+        select username, user_id, hash, code, is_dispatcher, groups, serial, device_name, site
         from json_to_recordset(${json(sql, flat)}) as w (
-          username text, user_id uuid, hash text, is_dispatcher boolean, groups json, serial text, device_name text, site text)
+          username text, user_id uuid, hash text, code text, is_dispatcher boolean, groups json, serial text, device_name text, site text)
       ), device as (
         insert into devices (name, site, serial)
         select distinct on (serial) device_name, site, serial from wanted where serial is not null
@@ -133,6 +143,10 @@ export async function writeRows(
             where w.user_id is null and (w.serial is null or d.active)
           ) source`,
         )}
+      ), coded as (
+        insert into setup_codes (user_id, code_hash, expires_at)
+        select a.id, decode(w.code, 'hex'), now() + interval '1 hour' * ${codeHours}::integer
+        from added a join wanted w using (username) where w.code is not null
       ), changed as (
         update users u
         set device_id = coalesce(d.id, u.device_id), is_dispatcher = u.is_dispatcher or w.is_dispatcher

@@ -40,6 +40,10 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
     means: 'Each of the 8 key holders of the account is accepted.',
     retry: 'After one was deleted.',
   },
+  setup_code_invalid: {
+    means: 'The code is unknown, used or expired.',
+    retry: 'With another code. Ask an administrator for one.',
+  },
   admin_only: {
     means: 'The role in the token is not `admin`.',
     retry: 'No. After a promotion, log in again.',

@@ -93,6 +93,10 @@ async function casesOf(s: Service): Promise<Record<string, Case>> {
       leaves: { act: 'dispatcher_added', user_id: eve.userId, details: { username: 'eve' } },
       isOnce: true,
     },
+    'POST /users/:id/setup-code': {
+      does: () => admin.post(`/users/${eve.userId}/setup-code`, {}),
+      leaves: { act: 'setup_code_made', user_id: eve.userId },
+    },
     'POST /users/:id/revoke': {
       does: () => admin.post(`/users/${eve.userId}/revoke`),
       leaves: { act: 'tokens_revoked', user_id: eve.userId, details: { username: 'eve' } },

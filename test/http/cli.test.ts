@@ -162,6 +162,29 @@ t.test('a fleet is kept by commands while registration is closed', async (t) => 
   await fails(['user', 'set-role', 'admin', 'user'], "admin is an admin: use 'admin remove' before");
   await fails(['user', 'set-role', 'bob', 'admin'], /Allowed choices are user, dispatcher/);
 
+  const [code = '', until, link] = (
+    await ok(['user', 'setup-code', 'bob', '--hours', '2', '--address', 'https://radio.example/'])
+  ).split('\n');
+  t.match(code, /^[0-9A-Z]{4}(?:-[0-9A-Z]{4}){3}$/);
+  t.ok(
+    Math.abs(Date.parse(until?.replace('valid until ', '') ?? '') - Date.now() - 7_200_000) < 600_000,
+    `${until}`,
+  );
+  t.equal(link, `https://radio.example/console/#setup=${code}`);
+  const redeemed = await s.call('POST', '/auth/setup', null, {
+    code,
+    password: 'chosen',
+    deviceSerial: 'SN-3',
+  });
+  t.equal(redeemed.status, 200);
+  t.match(await device(redeemed.body.jwt as string), { serial: 'SN-3' });
+  const [ofAdmin = ''] = (await ok(['user', 'setup-code', 'admin'])).split('\n');
+  t.equal((await s.call('POST', '/auth/setup', null, { code: ofAdmin, password: 'p' })).status, 200);
+  await fails(['user', 'setup-code', 'nobody'], 'no such user: nobody');
+  for (const hours of ['0', '721', 'x'])
+    await fails(['user', 'setup-code', 'bob', '--hours', hours], /--hours must be an integer from 1 to 720/);
+  await fails(['user', 'setup-code', 'bob', '--address', 'radio'], /--address must be an address such as/);
+
   await fails(['user', 'delete', 'admin'], "admin is an admin: use 'admin remove' before");
   t.equal(await ok(['user', 'delete', 'bob']), 'bob: deleted\n');
   t.equal((await s.call('GET', '/me', kept)).status, 401);
@@ -180,6 +203,8 @@ t.test('a fleet is kept by commands while registration is closed', async (t) => 
       { act: 'password_set', details: { username: 'bob', tokens_kept: true } },
       { act: 'dispatcher_added', details: { username: 'bob' } },
       { act: 'dispatcher_removed', details: { username: 'bob' } },
+      { act: 'setup_code_made', details: { username: 'bob' } },
+      { act: 'setup_code_made', details: { username: 'admin' } },
       { act: 'user_deleted', details: { username: 'bob' } },
     ],
     'what failed, and what changed nothing, is no act',

@@ -1,6 +1,7 @@
 // What each route costs in statements, as the table in docs/security.md says, and that it names every route and message.
 import { createECDH } from 'node:crypto';
 import t from 'tap';
+import { newSetupCode } from '../../src/credentials/setup-codes.js';
 import { clientMessages } from '../../src/protocol/client-messages.js';
 import { type Caller, PASSWORD, service } from '../helpers/http/rest.js';
 import { readPage } from '../helpers/pages/pages.js';
@@ -49,6 +50,12 @@ t.test('each route takes the statements that the table says, and each route is i
   };
   const raised = await raise();
 
+  const code = newSetupCode();
+  await s.sql(
+    (sql) => sql`
+      insert into setup_codes (user_id, code_hash, expires_at) values (${leaver.userId}, ${code.hash}, now() + interval '1 hour')`,
+  );
+
   // One login in ten seconds stores how late a token may be dated.
   await nobody.post('/auth/login', { username: bob.username, password: PASSWORD });
   let statements = 0;
@@ -77,6 +84,8 @@ t.test('each route takes the statements that the table says, and each route is i
     'GET /users': [admin, '/users'],
     'GET /users/:id': [admin, `/users/${bob.userId}`],
     'GET /audit': [admin, '/audit'],
+    'POST /users/:id/setup-code': [admin, `/users/${bob.userId}/setup-code`, {}],
+    'POST /auth/setup': [nobody, '/auth/setup', { code: code.text, password: 'x' }],
     'PATCH /users/:id': [admin, `/users/${bob.userId}`, { dispatcher: true }],
     'GET /users/:id/diagnosis': [admin, `/users/${bob.userId}/diagnosis`],
     'GET /me': [radio, '/me'],

@@ -12,6 +12,8 @@ t.setTimeout(300_000);
 const contract: Record<string, 'public' | 'user' | 'dispatcher' | 'admin'> = {
   'POST /auth/register': 'public',
   'POST /auth/login': 'public',
+  'POST /auth/setup': 'public',
+  'POST /users/:id/setup-code': 'admin',
   'POST /auth/changepassword': 'user',
   'PUT /users/:id/password': 'admin',
   'POST /auth/revoke': 'user',

@@ -143,6 +143,40 @@ t.test('a user who is there gains a device and a talkgroup, and its radio follow
   t.match(change, { details: { serial: 'SN-gains', name: 'Engine G', site: 'Port' } });
 });
 
+t.test(
+  'setup codes in the place of passwords: one hash for all, and each user sets an own password',
+  async (t) => {
+    const file = await written('coded.csv', 'username,serial\ncoded 1,SN-c1\ncoded 2,SN-c2\n');
+    const codes = join(folder, 'codes.csv');
+    const address = ['--address', 'https://radio.example'];
+    t.match(await run('import', file, '--codes', codes, '--passwords', join(folder, 'p.csv')), { code: 1 });
+    t.match(await run('import', file, ...address), { code: 1, output: /are for --codes/ });
+    t.match(await run('import', file, '--codes', codes, '--hours', '700', ...address), {
+      ...{ code: 0, output: /^2 users added/ },
+    });
+    t.equal((await stat(codes)).mode & 0o777, 0o600);
+    const [head, ...lines] = (await readFile(codes, 'utf8')).trim().split('\r\n');
+    t.equal(head, 'username,code,link');
+    const rows = await s.sql`select distinct password_hash from users where username like 'coded %'`;
+    t.equal(rows.length, 1);
+    for (const line of lines) {
+      const [username = '', code = '', link = ''] = line.split(',');
+      t.equal(link, `https://radio.example/console/#setup=${code}`);
+      const answer = await s.call('POST', '/auth/setup', null, { code, password: `of ${username}` });
+      t.equal(answer.status, 200);
+      const login = { username, password: `of ${username}` };
+      t.equal((await s.call('POST', '/auth/login', null, login)).status, 200);
+    }
+    const [left] = await s.sql`select count(*)::int from setup_codes`;
+    t.equal(left?.count, 0);
+    t.match(
+      await run('import', file, '--codes', codes),
+      { code: 0, output: /2 unchanged/ },
+      'no code is made',
+    );
+  },
+);
+
 t.test('a second import waits for the first one, and then says so', async (t) => {
   const file = await written('late.csv', 'username\nlate\n');
   const held = await s.sql.reserve();

@@ -185,7 +185,7 @@ t.test('each fault names its line and its column', async (t) => {
     'line 2, talkgroups: adds 65 talkgroups, at most 64',
   ]);
   t.same(faultsOf('cid,,,,,\n', { makesPasswords: false }), [
-    'line 2, password: a new user needs one: add it, or use --passwords',
+    'line 2, password: a new user needs one: add it, or use --codes or --passwords',
   ]);
   t.same(faultsOf('cid,,,,,short\n', { passwordLengthMin: 12 }), [
     'line 2, password: must have at least 12 characters',

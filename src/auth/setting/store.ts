@@ -15,8 +15,11 @@ export async function changePassword(
   const changed = await database.write(
     deadline,
     (sql) => sql`
-      update users set password_hash = ${newHash} where id = ${user} and password_hash = ${oldHash}
-      returning id`,
+      with changed as (
+        update users set password_hash = ${newHash} where id = ${user} and password_hash = ${oldHash}
+        returning id
+      ), ${codesEnd(sql)}
+      select id from changed`,
   );
   return changed.length > 0;
 }
@@ -35,7 +38,7 @@ export async function replacePassword(
       with changed as (
         update users set password_hash = ${passwordHash} where id = ${user} and role = 'user'
         returning id
-      ), ${passwordKept(sql, by)}
+      ), ${codesEnd(sql)}, ${passwordKept(sql, by)}
       select id ${noted} from changed`,
   );
   return changed.length > 0;
@@ -57,11 +60,15 @@ export async function setPassword(
     (sql, noted) => sql`
       with changed as (
         update users set password_hash = ${passwordHash} where username = ${username} returning id
-      ), ${passwordKept(sql, by)}
+      ), ${codesEnd(sql)}, ${passwordKept(sql, by)}
       select id ${noted} from changed`,
   );
   return changed.length > 0;
 }
+
+/** A setup code of before is void, of those in a CTE `changed`. */
+const codesEnd = (sql: Sql) => sql`
+  uncoded as (delete from setup_codes where user_id in (select id from changed))`;
 
 /** Of a CTE `changed`. */
 const passwordKept = (sql: Sql, by: Actor) =>

@@ -71,6 +71,16 @@ export function declareAccounts(program: Command): void {
     );
 
   user
+    .command('setup-code')
+    .argument('<username>', 'name of the account, also of an administrator')
+    .option('--hours <n>', 'how long the code is valid, 1 to 720', '72')
+    .option('--address <url>', 'address of the REST port for the link, such as https://radio.example.com')
+    .description('print a code with which the user sets a password without the old one')
+    .action(async (username: string, options: { hours: string; address?: string }) =>
+      (await accounts()).setupCodeCommand(username, options),
+    );
+
+  user
     .command('set-role')
     .argument('<username>', 'name of the account')
     .addArgument(new Argument('<role>', 'role of the user').choices(['user', 'dispatcher']))
