@@ -386,7 +386,7 @@ const builders = new Set(
   ['build', 'codec-file', 'draw-icons', 'shared-shell'].map((name) => `src/console/${name}.ts`),
 );
 const consolePackages = new Set([
-  ...['preact', '@preact/signals', 'libopus-wasm', 'maplibre-gl', 'pmtiles', '@protomaps/basemaps'],
+  ...['preact', '@preact/signals', 'libopus-wasm', 'maplibre-gl', 'pmtiles', '@protomaps/basemaps', 'uqr'],
 ]);
 
 function isOfConsole(path: string): boolean {

@@ -3,7 +3,7 @@ import t from 'tap';
 import { choose, confirm, focused, managed, openAdmin, rowOf } from '../helpers/browser/admin.js';
 import { violationsOn } from '../helpers/browser/axe.js';
 import { startChromium } from '../helpers/browser/chromium.js';
-import { desk } from '../helpers/browser/desk.js';
+import { desk, openPage } from '../helpers/browser/desk.js';
 import { eventually } from '../helpers/eventually.js';
 import type { Json, Service } from '../helpers/service/service.js';
 
@@ -222,6 +222,36 @@ t.test('a device is renamed, disabled and enabled', async (t) => {
   await renamed.getByText('enabled').waitFor();
   t.match(await ann.call('GET', '/me'), { status: 200 });
   t.strictSame(await violationsOn(page), []);
+});
+
+t.test('a setup code is made on the card, and its link sets the password in another browser', async (t) => {
+  const { page, service } = await openAdmin(t, browser);
+  const ann = await service.person('ann');
+  await page.getByRole('button', { name: 'Users' }).click();
+  await page.getByRole('button', { name: 'Card of ann' }).click();
+  const card = page.getByRole('complementary', { name: 'Card of ann' });
+  await card.getByRole('button', { name: 'Setup code…' }).click();
+  await card.getByRole('spinbutton', { name: 'Valid for hours' }).fill('24');
+  await page.keyboard.press('Enter');
+  const code = (await card.locator('output').textContent()) ?? '';
+  await card.getByRole('img', { name: 'QR code with the link' }).waitFor();
+  t.strictSame(await violationsOn(page), []);
+
+  const { page: other } = await openPage(t, browser, service, { expected: [/401/] });
+  await other.evaluate(`location.hash = 'setup=0000-0000-0000-0000'`);
+  await other.getByRole('heading', { name: 'Set your password' }).waitFor();
+  await focused(other.getByRole('textbox', { name: 'New password' }), 'the password is asked for');
+  await other.keyboard.type('chosen');
+  await other.keyboard.press('Enter');
+  await other.getByText('This code is not valid.').waitFor();
+  t.strictSame(await violationsOn(other), []);
+  await other.getByRole('textbox', { name: 'Setup code' }).fill(code.toLowerCase());
+  await other.getByRole('button', { name: 'Set the password and log in' }).click();
+  await other.getByRole('tab').first().waitFor();
+  t.notMatch(other.url(), /setup/, 'the code stays in no address');
+  t.equal((await ann.call('GET', '/me')).status, 401, 'an earlier token');
+  const body = { username: 'ann', password: 'chosen' };
+  t.match(await service.call('POST', '/auth/login', null, body), { status: 200 });
 });
 
 t.test('a dispatcher sees users and talkgroups, moves members and answers alarms, and no more', async (t) => {

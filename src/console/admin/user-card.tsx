@@ -2,7 +2,10 @@
 import { useSignal } from '@preact/signals';
 import { timeText } from '../app/time-of-day.js';
 import { ask } from '../dialogs/state.js';
+import { SetupCode } from '../setup/code-view.js';
+import { card as setupWords } from '../setup/texts.js';
 import { DiagnosisView } from './diagnosis-view.js';
+import { wordsOf } from './failure.js';
 import { Frame } from './frame.js';
 import { HoldersView } from './holders-view.js';
 import type { Row } from './list.js';
@@ -12,7 +15,15 @@ import { texts } from './texts.js';
 import type { Users } from './users.js';
 
 /** What the card changes. */
-type Form = 'device' | 'password';
+type Form = 'device' | 'password' | 'code';
+
+const forms: readonly { readonly kind: Form; readonly text: string }[] = [
+  { kind: 'device', text: texts.setDevice },
+  { kind: 'password', text: texts.setPassword },
+  { kind: 'code', text: setupWords.open },
+];
+
+const dateWords = (time: string) => texts.date(time, timeText);
 
 type CardProps = {
   row: Row<User>;
@@ -42,7 +53,7 @@ export function UserCard({ row, users, isAdmin, onClose }: CardProps) {
       )}
       {isAdmin && role === 'user' && typeof shown === 'object' && (
         <div class="row">
-          {(['device', 'password'] as const).map((kind) => (
+          {forms.map(({ kind, text }) => (
             <button
               key={kind}
               type="button"
@@ -51,13 +62,16 @@ export function UserCard({ row, users, isAdmin, onClose }: CardProps) {
                 form.value = form.value === kind ? null : kind;
               }}
             >
-              {kind === 'device' ? texts.setDevice : texts.setPassword}
+              {text}
             </button>
           ))}
         </div>
       )}
       {form.value === 'device' && typeof shown === 'object' && <DeviceForm row={row} users={users} />}
       {form.value === 'password' && <PasswordForm row={row} users={users} />}
+      {form.value === 'code' && (
+        <SetupCode user={row.item.value} rest={users.rest} inWords={wordsOf} when={dateWords} />
+      )}
       <Said action={users.changesOf(row)} />
       {typeof shown === 'object' && <DiagnosisView row={row} users={users} shown={shown} />}
       {typeof shown === 'object' && <Talkgroups shown={shown} />}

@@ -10,6 +10,7 @@ import { createTable, type Table } from './table.js';
 import { texts } from './texts.js';
 
 export interface Users {
+  readonly rest: Rest;
   readonly table: Table<User>;
   /** What is stored of users whose cards were opened, by id. A text says why it cannot be read. */
   readonly shown: ReadonlySignal<ReadonlyMap<string, OneUser | string>>;
@@ -79,7 +80,7 @@ export function createUsers(rest: Rest): Users {
   }
 
   return {
-    ...{ table, shown, show, creation, changesOf, open },
+    ...{ rest, table, shown, show, creation, changesOf, open },
     create: ({ username, password, deviceSerial }) =>
       creation.run(async () => {
         const body = { username, password, ...(deviceSerial !== '' && { deviceSerial }) };

@@ -1,7 +1,7 @@
 // Shows a view of which the code is loaded when it is first shown.
 import { type Signal, signal } from '@preact/signals';
 import type { ComponentType } from 'preact';
-import { texts } from './texts.js';
+import { firstTexts as texts } from './first-texts.js';
 
 type Loader = () => Promise<{ default: ComponentType }>;
 type Loaded = ComponentType | 'failed' | null;

@@ -7,12 +7,19 @@ import { withStylesheet } from '../stylesheets.js';
 import { Lazy } from './lazy.js';
 import { account, restoreSession } from './session.js';
 
+const loadSetup = () => import('../setup/page.js');
 const loadShell = () => withStylesheet('shell/desk.css', import('../shell/shell.js'));
 
+/** A link with a setup code, also in a tab that is logged in. */
+const isSetup = () => location.hash.startsWith('#setup=');
+
 function App() {
+  if (isSetup()) return <Lazy load={loadSetup} />;
   return account.value === null ? <Login /> : <Lazy load={loadShell} />;
 }
 
+// The link may be pasted into a tab that has the console.
+addEventListener('hashchange', () => isSetup() && location.reload());
 followTheme(createSettings(localStorage).settings);
 restoreSession();
 const root = document.getElementById('console');

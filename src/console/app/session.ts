@@ -39,9 +39,12 @@ export function restoreSession(): void {
 export async function logIn(username: string, password: string): Promise<void> {
   const body = { username, password };
   const { jwt } = await callRest<{ jwt: string }>({ method: 'POST', path: '/auth/login', body });
-  sessionStorage.setItem(TOKEN, jwt);
+  keepToken(jwt);
   open(jwt);
 }
+
+/** For the next load of this tab. */
+export const keepToken = (jwt: string) => sessionStorage.setItem(TOKEN, jwt);
 
 /** Of a call that has a password in its body. The token is valid. */
 const WRONG_PASSWORD = 'invalid_credentials';

@@ -2,7 +2,7 @@
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { Clock } from '../../client/clock.js';
 import { RestError } from '../../client/rest.js';
-import { texts } from '../app/texts.js';
+import { firstTexts as texts } from '../app/first-texts.js';
 
 const { login: words } = texts;
 

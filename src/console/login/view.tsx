@@ -4,8 +4,8 @@ import type { TargetedSubmitEvent } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { systemClock } from '../../client/clock.js';
 import { loadConfig } from '../app/config.js';
+import { firstTexts as texts } from '../app/first-texts.js';
 import { loggedOut, logIn } from '../app/session.js';
-import { texts } from '../app/texts.js';
 import { Icon } from '../icons/icon.js';
 import { createLogin } from './state.js';
 

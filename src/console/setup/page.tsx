@@ -1,0 +1,106 @@
+// Shows the page of a setup code: the user chooses a password and is logged in.
+import { useSignal } from '@preact/signals';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
+import { callRest, RestError } from '../../client/rest.js';
+import { createAttempt } from '../app/attempt.js';
+import { keepToken } from '../app/session.js';
+import { Icon } from '../icons/icon.js';
+import { page as words } from './texts.js';
+
+const TEXT = { type: 'text' } as const;
+const HIDDEN = { type: 'password' } as const;
+
+export default function Setup() {
+  const attempt = useMemo(() => createAttempt(failureText), []);
+  const isShown = useSignal(false);
+  const password = useRef<HTMLInputElement>(null);
+  useEffect(() => password.current?.focus(), []);
+  const outcome = attempt.outcome.value;
+  return (
+    <main class="login setup">
+      <form
+        class="card"
+        aria-labelledby="setup"
+        onSubmit={(event) => {
+          event.preventDefault();
+          const data = new FormData(event.currentTarget);
+          const body = { code: String(data.get('code')), password: String(data.get('password')) };
+          void attempt.run(async () => {
+            const { jwt } = await callRest<{ jwt: string }>({ method: 'POST', path: '/auth/setup', body });
+            keepToken(jwt);
+            leave();
+            return null;
+          });
+        }}
+      >
+        <h1 id="setup">
+          <span class="mark">
+            <Icon name="radio-tower" />
+          </span>
+          {words.heading}
+        </h1>
+        <label class="field">
+          {words.code}
+          <input
+            name="code"
+            required
+            autocomplete="off"
+            autocapitalize="characters"
+            spellcheck={false}
+            defaultValue={codeIn(location.hash)}
+          />
+        </label>
+        <label class="field">
+          {words.password}
+          <input
+            name="password"
+            {...(isShown.value ? TEXT : HIDDEN)}
+            autocomplete="new-password"
+            autocapitalize="none"
+            spellcheck={false}
+            required
+            ref={password}
+          />
+        </label>
+        <label class="row">
+          <input
+            type="checkbox"
+            checked={isShown.value}
+            onChange={(event) => {
+              isShown.value = event.currentTarget.checked;
+            }}
+          />
+          {words.showPassword}
+        </label>
+        <p class="quiet">{words.hint}</p>
+        <p role="alert" class="error">
+          {outcome?.text}
+        </p>
+        <button type="submit" class="primary" aria-disabled={attempt.isBusy.value}>
+          {words.submit}
+        </button>
+        <button type="button" onClick={leave}>
+          {words.login}
+        </button>
+      </form>
+    </main>
+  );
+}
+
+const codeIn = (hash: string) => decodeURIComponent(hash.replace(/^#setup=/, ''));
+
+/** The page loads anew without the code, which stays in no history. */
+function leave(): void {
+  history.replaceState(null, '', location.pathname);
+  location.reload();
+}
+
+function failureText(error: unknown): string {
+  if (!(error instanceof RestError)) throw error;
+  if (error.status === 0) return words.offline;
+  if (error.code === 'setup_code_invalid') return words.invalid;
+  if (error.code === 'device_inactive') return words.disabled;
+  if (error.code === 'outcome_unknown') return words.unknown;
+  if (error.retryAfterS !== null) return words.tooMany(error.retryAfterS);
+  return words.failed(error.message);
+}
