@@ -1,7 +1,8 @@
 // Lets a thread stand back for others where they want the same core.
 import { getPriority, setPriority } from 'node:os';
 
-const LOWEST = 19;
+/** Steps behind everything else of the machine. */
+export const LOWEST = 19;
 
 /**
  * Lowers the priority of the calling thread by so many steps of `nice`, also that of threads and processes which it starts

@@ -75,7 +75,7 @@ export function restRoutes(parts: RestParts) {
       adminUsername: config.ADMIN_USERNAME,
     }),
     settingRoutes({ database, tell, passwords, passwordLengthMin }),
-    setupRoutes({ database, passwords, limits, passwordLengthMin }),
+    setupRoutes({ database, tell, passwords, limits, passwordLengthMin }),
     userRoutes({ database, tell }),
     diagnosisRoutes({ database }),
     auditRoutes({ database }),

@@ -45,6 +45,7 @@ const details = {
   dispatcher: Type.Boolean({ description: 'An import made the user a dispatcher.' }),
   serial_before: Type.String({ description: 'Serial of the device that the user had before.' }),
   expires_at: Type.String({ description: 'When the setup code expires.' }),
+  setup_code: Type.Boolean({ description: 'An import made a setup code for the user.' }),
   tokens_kept: Type.Boolean({ description: 'The radios of the user stayed logged in.' }),
   name: Type.String({ description: 'The new name.' }),
   site: Type.String({ description: 'The new site.' }),

@@ -2,6 +2,7 @@
 import { type Act, type Actor, acting, writeAct } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
+import { isoTime } from '../db/pages.js';
 import type { Sql } from '../db/pool.js';
 import type { UserId } from '../ids.js';
 import type { OneAct } from './schemas.js';
@@ -45,7 +46,7 @@ export async function actsRead(
     by,
     (sql, noted) => sql`
       with found as (
-        select id, to_char(at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as at,
+        select id, ${isoTime(sql, sql`at`)} as at,
                by_id, by_name, way, act, user_id, device_id, talkgroup_id, details
         from acts
         where true

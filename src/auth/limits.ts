@@ -84,6 +84,8 @@ export function createLimits({
   const pairs = createBuckets(rates.pair, forgotTry);
   const names = createBuckets(rates.name, forgotTry);
   const addresses = createBuckets(rates.address, forgotTry);
+  /** Apart: a wrong code costs no hash, so many addresses could soon push out what others did. */
+  const setups = createBuckets(rates.address, forgotTry);
   const oldPasswords = createBuckets(rates.pair, forgotTry);
   const registrations = createBuckets(rates.registrations, forgotTry);
   const loggedInAtMs = new Map<string, number>();
@@ -140,9 +142,9 @@ export function createLimits({
     },
     setup(address) {
       return {
-        admit: () => refuseGuess('address', addresses.waitMs(address, nowMs())),
+        admit: () => refuseGuess('address', setups.waitMs(address, nowMs())),
         settle(right) {
-          if (!right) addresses.take(address, nowMs());
+          if (!right) setups.take(address, nowMs());
         },
       };
     },

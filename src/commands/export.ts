@@ -5,10 +5,12 @@ import type { Database } from '../db/client.js';
 import { COLUMNS, csvLine, SEPARATOR } from '../fleet/csv.js';
 import { type Exported, exportedAfter, sharedNames } from '../fleet/store.js';
 import type { UserId } from '../ids.js';
+import { LOWEST, standBack } from '../priority.js';
 import { createNew, operator, soon, withDatabase } from './running.js';
 
 /** Writes all users with devices and talkgroups to a new file. An import of it changes nothing. */
 export async function exportCommand(file: string): Promise<void> {
+  standBack(LOWEST); // before any thread is started: audio must not wait for it
   const count = await withDatabase(
     async (database) => {
       const target = file === '-' ? null : await createNew(file);
@@ -43,7 +45,7 @@ async function writeAll(database: Database, write: (text: string) => Promise<voi
           shared.has(name) || name.includes(SEPARATOR) || name.trim() !== name ? id : name,
         )
         .join(SEPARATOR),
-      is_admin ? '' : is_dispatcher ? 'yes' : 'no',
+      is_dispatcher && !is_admin ? 'yes' : '',
     ]);
   await write(csvLine(COLUMNS.filter((column) => column !== 'password')));
   let count = 0;

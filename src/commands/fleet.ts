@@ -95,17 +95,15 @@ export async function setRoleCommand(text: string, role: 'user' | 'dispatcher'):
       const { id, dispatcher: isDispatcher, role: stored } = account.user;
       if (stored === 'admin') fail(`${username} is an admin: use 'admin remove' before`);
       if (role === 'dispatcher') {
-        const user = id as UserId;
-        const admitted = await users.admitDispatcher(database, soon(), { user, by, isWanted: true });
+        const admitted = await users.admitDispatcher(database, soon(), { user: id as UserId, by });
         if (admitted === null) fail(`${username} was deleted or promoted meanwhile`);
         return isDispatcher ? 'a dispatcher, as before' : 'a dispatcher';
       }
-      if (!isDispatcher) return 'a plain user, as before';
-      await takeBack(database, soon(), {
-        ...{ username, by, act: 'dispatcher_removed', withLogins: true },
+      const isTaken = await takeBack(database, soon(), {
+        ...{ username, by, act: 'dispatcher_removed', who: 'dispatcher', withLogins: true },
         also: dispatcherToo(false),
       });
-      return 'a plain user, revoked';
+      return isTaken ? 'a plain user, revoked' : 'a plain user, as before';
     },
     { mayCreate: false },
   );

@@ -13,24 +13,26 @@ import { readKnown, renameDevices, takeImportLock, type Write, writeRows } from 
 import type { TalkgroupId } from '../ids.js';
 import { checkSecrets } from '../keys/secrets.js';
 import { createKeyring, type Keyring } from '../keys/wrapping.js';
-import { standBack } from '../priority.js';
+import { LOWEST, standBack } from '../priority.js';
 import { createTalkgroup } from '../talkgroups/store.js';
 import { createMaker, type Maker, type SecretOptions, type Secrets, secretsIn } from './made-secrets.js';
 import { fail, operator, soon, withDatabase } from './running.js';
 
-/** Rows of a statement, and memberships: the server ends it after 2.5 s. */
-const ROWS_AT_ONCE = 500;
-const MEMBERSHIPS_AT_ONCE = 4000;
-/** Users of a statement that are there already: each relay reads them again. So many in a second. */
+/** Rows of a statement, and memberships: about 30 ms of a core of the server, beside audio. */
+const ROWS_AT_ONCE = 100;
+const MEMBERSHIPS_AT_ONCE = 800;
+/** Between two statements, for each ms that the one before took. */
+const REST = 2;
+/** Users that are there already: each relay reads them again. So many in a second. */
 const CHANGED_AT_ONCE = 200;
 const CHANGED_MS = 1000;
+/** Of the progress. */
+const ROWS_TOLD = 2000;
 /** For another import. */
 const LOCK_MS_MAX = 10_000;
 const LOCK_LOOK_MS = 200;
 const ERRORS_SHOWN = 100;
 const CHANGES_SHOWN = 20;
-/** As the hashing thread of the service. */
-const HASHING_STEPS = 5;
 
 export interface ImportOptions extends SecretOptions {
   readonly dryRun?: boolean;
@@ -40,7 +42,7 @@ export interface ImportOptions extends SecretOptions {
 /** Adds what the file has and the database lacks. It removes nothing, and changes no password and no device link. */
 export async function importCommand(file: string, options: ImportOptions): Promise<void> {
   const secrets = secretsIn(options);
-  standBack(HASHING_STEPS); // before any thread is started: logins must not wait for these hashes
+  standBack(LOWEST); // before any thread is started: neither audio nor logins wait for it
   if ((await stat(file)).size > FILE_BYTES_MAX) fail(`${file} is larger than ${FILE_BYTES_MAX >> 20} MiB`);
   const { lines, errors } = readCsv(await readFile(file));
   if (lines.length === 0) refuse(errors);
@@ -122,14 +124,17 @@ async function carryOut(database: Database, plan: Plan, made: Secrets | null): P
     for (const steps of batchesOf(plan.steps)) {
       const rows = await rowsOf(steps, { hashers, maker, idOf });
       await maker?.sync(); // before the accounts: a password that is written nowhere is lost for ever
+      const startedAt = performance.now();
       const written = await writeRows(database, soon(), rows, {
         ...{ accounts: accountsOf, codeHours: made?.hours ?? HOURS_PRESET, by: operator() },
       });
       left.push(...steps.filter(({ username }) => !written.has(username)));
       done += steps.length;
       if (done === plan.steps.length) break;
-      console.error(`${done} of ${plan.steps.length} rows`);
-      if (steps.some(({ user }) => user !== null)) await delay(CHANGED_MS);
+      if (done % ROWS_TOLD < steps.length) console.error(`${done} of ${plan.steps.length} rows`);
+      const changed = steps.filter(({ user }) => user !== null).length;
+      const tookMs = performance.now() - startedAt;
+      await delay(Math.max(REST * tookMs, (CHANGED_MS * changed) / CHANGED_AT_ONCE));
     }
     console.log(inWords(plan, '').join('\n'));
     for (const { line, username } of left.slice(0, ERRORS_SHOWN))
@@ -153,23 +158,20 @@ async function createTalkgroups(
   return made;
 }
 
-/** At most 500 rows and 4,000 memberships each, and at most 200 rows of users that are there already. */
+/** At most ROWS_AT_ONCE rows and MEMBERSHIPS_AT_ONCE memberships each. */
 function* batchesOf(steps: readonly Step[]): Iterable<readonly Step[]> {
   let batch: Step[] = [];
-  let [changed, memberships] = [0, 0];
+  let memberships = 0;
   for (const step of steps) {
     const isFull =
-      batch.length === ROWS_AT_ONCE ||
-      (step.user !== null && changed === CHANGED_AT_ONCE) ||
-      memberships + step.talkgroups.length > MEMBERSHIPS_AT_ONCE;
+      batch.length === ROWS_AT_ONCE || memberships + step.talkgroups.length > MEMBERSHIPS_AT_ONCE;
     if (isFull) {
       yield batch;
       batch = [];
-      [changed, memberships] = [0, 0];
+      memberships = 0;
     }
     batch.push(step);
     memberships += step.talkgroups.length;
-    if (step.user !== null) changed++;
   }
   if (batch.length > 0) yield batch;
 }

@@ -10,7 +10,7 @@ import type { Sql } from './pool.js';
  * to. None has a value that is secret.
  */
 export const ACTS = {
-  user_added: ['talkgroups', 'dispatcher'],
+  user_added: ['talkgroups', 'dispatcher', 'setup_code'],
   user_changed: ['talkgroups', 'dispatcher'],
   user_deleted: [],
   user_locked: [],

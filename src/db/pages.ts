@@ -73,3 +73,7 @@ function beyond(
 /** True where a text has the other one anywhere. No character is a wildcard. The letters a to z match in both cases. */
 export const holds = (sql: Sql, text: Fragment, find: string): Fragment =>
   sql`position(lower(${find} collate "C") in lower(${text} collate "C")) > 0`;
+
+/** A time as JavaScript writes it. */
+export const isoTime = (sql: Sql, time: Fragment) =>
+  sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;

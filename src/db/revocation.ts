@@ -17,7 +17,7 @@ import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from '.
 export async function revokeTokens(
   database: Database,
   deadline: Deadline,
-  { user, by, act, also, isRelinked = false, isPlainOnly = false }: Revocation,
+  { user, by, act, also, isRelinked = false, mustWait = by === null, who = 'any' }: Revocation,
 ): Promise<readonly Notice[] | null> {
   const notices = isRelinked ? relinkNotices(user) : [noticeOf({ kind: 'user_revoked', user })];
   const [revoked] = await writeAct<Rotated>(
@@ -26,10 +26,9 @@ export async function revokeTokens(
     by,
     (sql, noted) => sql`
       with ${revoking(sql, {
-        whose: sql`id = ${user} ${also === undefined ? sql`` : sql`and role = 'user'`}
-          ${isPlainOnly ? sql`and role = 'user' and not is_dispatcher` : sql``}`,
+        whose: sql`id = ${user} ${only(sql, also === undefined || who !== 'any' ? who : 'user')}`,
         withLogins: also !== undefined,
-        ...{ isOwn: by === null, also, endsCodes: hasNewPassword(act) },
+        ...{ isOwn: by === null, mustWait, also },
       })}, ${actOf(sql, by, act)}
       select ${notifyAll(sql, notices)}, ${rotationNotices(sql)} ${noted} from revoked`,
   );
@@ -49,8 +48,18 @@ export interface Revocation {
   readonly also?: (sql: Sql) => Fragment;
   /** With `relinkNotices`. */
   readonly isRelinked?: boolean;
-  /** Of neither a dispatcher nor an administrator. */
-  readonly isPlainOnly?: boolean;
+  /** The next key holder waits to be accepted: the caller may revoke, and not accept. */
+  readonly mustWait?: boolean;
+  readonly who?: Who;
+}
+
+/** Whose tokens are revoked: those of anybody, of a user with or without the rights of a dispatcher, or of one kind alone. */
+type Who = 'any' | 'user' | 'plain' | 'dispatcher';
+
+function only(sql: Sql, who: Who): Fragment {
+  if (who === 'any') return sql``;
+  if (who === 'user') return sql`and role = 'user'`;
+  return sql`and role = 'user' and is_dispatcher = ${who === 'dispatcher'}`;
 }
 
 /** For an `update` of the user that sets other columns too. */
@@ -79,13 +88,23 @@ export interface TakingBack {
   /** What the statement sets besides, also in the account of an administrator. */
   readonly also?: (sql: Sql) => Fragment;
   readonly isRelinked?: boolean;
+  readonly who?: Who;
 }
 
-/** Voids the tokens of that user, as the above, for the command line. False: no such user, or the only admin. */
+/** Voids the tokens of that user, as the above, for the command line. False: no such user of that kind, or the only admin. */
 export async function takeBack(
   database: Database,
   deadline: Deadline,
-  { username, by, act, withLogins = false, isDemoted = false, isRelinked = false, also }: TakingBack,
+  {
+    username,
+    by,
+    act,
+    withLogins = false,
+    isDemoted = false,
+    isRelinked = false,
+    also,
+    who = 'any',
+  }: TakingBack,
 ): Promise<boolean> {
   const told = { id: randomUUID(), kind: 'user_revoked' } as const;
   const read = { id: randomUUID(), kind: 'user_promoted' } as const;
@@ -98,8 +117,9 @@ export async function takeBack(
       with admins as materialized (
         select id from users where ${isDemoted}::boolean and role = 'admin' order by id for no key update
       ), ${revoking(sql, {
-        whose: sql`username = ${username} and (not ${isDemoted}::boolean or (select count(*) from admins) > 1)`,
-        ...{ isOwn: false, withLogins, isDemoted, also, endsCodes: hasNewPassword(act) },
+        whose: sql`username = ${username} ${only(sql, who)}
+          and (not ${isDemoted}::boolean or (select count(*) from admins) > 1)`,
+        ...{ isOwn: false, withLogins, isDemoted, also },
       })}, ${actOf(sql, by, act)}
       select ${notifyOwnUser(sql, told)}, case when ${isRelinked}::boolean then ${notifyOwnUser(sql, read)} end,
              ${rotationNotices(sql)} ${noted} from revoked users`,
@@ -121,33 +141,31 @@ const actOf = (sql: Sql, by: Actor | null, act: RevokingAct) =>
         : {},
   });
 
-const hasNewPassword = (act: RevokingAct) => act === 'password_set' || act === 'user_locked';
-
 /** A login reads the account, and issues its token at most so long after (s): the wait for the hash is 2.5 s at most. */
 const LOGIN_S_MAX = 4;
 
 interface Revoking extends Pick<TakingBack, 'withLogins' | 'isDemoted'> {
-  /** Of an account with a new password: what was made for the one before is void. */
-  readonly endsCodes?: boolean;
   readonly whose: ReturnType<Sql>;
   readonly isOwn: boolean;
+  readonly mustWait?: boolean;
   readonly also?: Revocation['also'];
 }
 
 /**
- * CTEs: `revoked` has the id of the user. The first key holder after it needs no acceptance, unless the user revoked: who
- * has the password could otherwise log out everywhere, log in, and have keys that nobody accepted.
+ * CTEs: `revoked` has the user. The first key holder after it needs no acceptance, unless the user revoked: who has the
+ * password could otherwise log out everywhere, log in, and have keys that nobody accepted. A setup code of the user ends, too:
+ * it could be in the hands that the tokens are taken from.
  */
 export const revoking = (
   sql: Sql,
-  { whose, isOwn, withLogins = false, isDemoted = false, also = () => sql``, endsCodes = false }: Revoking,
+  { whose, isOwn, mustWait = isOwn, withLogins = false, isDemoted = false, also = () => sql`` }: Revoking,
 ) => sql`
   held as materialized (
     select id, device_id from users where ${whose} for no key update
   ), revoked as (
     update users
     set valid_from = ${nextMoment(sql, withLogins ? LOGIN_S_MAX : 1)},
-        had_holder = had_holder and ${isOwn}::boolean
+        had_holder = had_holder and ${mustWait}::boolean
         ${isDemoted ? sql`, role = 'user', is_dispatcher = false` : sql``}
         ${also(sql)}
     from held where users.id = held.id
@@ -155,7 +173,7 @@ export const revoking = (
   ), lost as (
     delete from key_holders where user_id in (select id from revoked) returning user_id
   ), uncoded as (
-    delete from setup_codes where ${endsCodes}::boolean and user_id in (select id from revoked)
+    delete from setup_codes where user_id in (select id from revoked)
   ), ${rotating(sql, {
     which: talkgroupsWithKeysOf(sql, isOwn ? sql`select user_id from lost` : sql`select id from revoked`),
     useInMs: 0,

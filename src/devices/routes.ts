@@ -63,14 +63,10 @@ export const deviceRoutes =
       },
     } as const;
 
-    app.get(
-      '/me',
-      readMe,
-      async ({ user: { sub: id, username, role }, mayDispatch: dispatcher, deadline }) => ({
-        user: { id, username, role, dispatcher },
-        device: await store.deviceOf(database, deadline, id),
-      }),
-    );
+    app.get('/me', readMe, async ({ user: { sub: id, username, role }, mayDispatch, deadline }) => ({
+      user: { id, username, role, dispatcher: mayDispatch && role === 'user' },
+      device: await store.deviceOf(database, deadline, id),
+    }));
 
     const params = idInPath('Id of the device.', EXAMPLE.device);
 

@@ -60,7 +60,8 @@ export const Me = Type.Object(
         description: 'The role in the token.',
       }),
       dispatcher: Type.Boolean({
-        description: 'Whether the user has the rights of a dispatcher. true for an administrator, too.',
+        description:
+          'Whether the user has the rights of a dispatcher beside the role. An administrator has them anyway.',
       }),
     }),
     device: Type.Union([Device, Type.Null()], { description: 'null when the user has no linked device.' }),

@@ -158,7 +158,7 @@ export async function writeRows(
       ), moved as (
         ${holdersFollow(sql)}
       ), row_of as (
-        select w.username, w.serial, w.user_id is null as is_new, w.is_dispatcher, w.groups,
+        select w.username, w.serial, w.user_id is null as is_new, w.is_dispatcher, w.code is not null as is_coded, w.groups,
                coalesce(a.id, u.id) as id, d.id as device_id, coalesce(d.site, own.site, ${SITE_UNKNOWN}) as site
         from wanted w
         left join added a on a.username = w.username and w.user_id is null
@@ -177,8 +177,12 @@ export async function writeRows(
         select j.user_id, jsonb_agg(t.name order by t.name) as talkgroups
         from joined j join talkgroups t on t.id = j.talkgroup_id group by j.user_id
       ), done as (
-        select r.id, r.username, r.serial, r.device_id, r.is_new, r.is_dispatcher, n.talkgroups from row_of r left join names n on n.user_id = r.id
-      ), ${acting(sql, by, { act: 'user_added', from: sql`from done where is_new`, ...ofRow(sql) })}, ${acting(
+        select r.id, r.username, r.serial, r.device_id, r.is_new, r.is_dispatcher, r.is_coded, n.talkgroups from row_of r left join names n on n.user_id = r.id
+      ), ${acting(sql, by, {
+        act: 'user_added',
+        from: sql`from done where is_new`,
+        ...ofRow(sql, { setup_code: sql`nullif(is_coded, false)` }),
+      })}, ${acting(
         sql,
         by,
         {
@@ -200,11 +204,12 @@ export async function writeRows(
 }
 
 /** What an act names of a row of `done`. */
-const ofRow = (sql: Sql) => ({
+const ofRow = <More extends object>(sql: Sql, more?: More) => ({
   ...{ user: sql`id`, device: sql`device_id` },
   details: {
     ...{ username: sql`username`, serial: sql`serial`, dispatcher: sql`nullif(is_dispatcher, false)` },
     talkgroups: sql`talkgroups`,
+    ...more,
   },
 });
 

@@ -4,7 +4,7 @@ import { normalizeUsername } from '../credentials/usernames.js';
 import type { Actor } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
-import type { Tell } from '../db/notice.js';
+import { noticeOf, type Tell } from '../db/notice.js';
 import { dispatcherToo, revokeTokens } from '../db/revocation.js';
 import { AppError } from '../errors.js';
 import { confirmAll } from '../http/confirm.js';
@@ -119,7 +119,9 @@ export const userRoutes =
       { by, isPlainOnly = false, deadline }: { by: Actor | null; isPlainOnly?: boolean; deadline: Deadline },
     ): Promise<boolean> {
       const notices = await revokeTokens(database, deadline, {
-        ...{ user, by, act: 'tokens_revoked', isPlainOnly },
+        ...{ user, by, act: 'tokens_revoked' },
+        // A dispatcher may not accept key holders, so the next one waits.
+        ...(isPlainOnly && { who: 'plain', mustWait: true }),
       });
       if (notices !== null) await confirmAll(tell, notices, deadline);
       return notices !== null;
@@ -144,19 +146,17 @@ export const userRoutes =
 
     app.patch('/users/:id', change, async ({ params, body, actor: by, deadline }) => {
       const user = readUserId(params.id);
+      const notices = body.dispatcher
+        ? await store.admitDispatcher(database, deadline, { user, by })
+        : await revokeTokens(database, deadline, {
+            ...{ user, by, act: 'dispatcher_removed', who: 'dispatcher' },
+            also: dispatcherToo(false),
+          });
       const account = await store.accountOf(database, deadline, user);
       if (account?.role !== 'user') throw refusalOf(account);
-      const { dispatcher } = body;
-      const changed =
-        account.dispatcher && !dispatcher
-          ? await revokeTokens(database, deadline, {
-              ...{ user, by, act: 'dispatcher_removed' },
-              also: dispatcherToo(false),
-            })
-          : await store.admitDispatcher(database, deadline, { user, by, isWanted: dispatcher });
-      if (changed === null) throw refusalOf(await store.accountOf(database, deadline, user));
-      await confirmAll(tell, changed, deadline);
-      return { user: { ...account, dispatcher } };
+      // Whoever repeats a request that was not confirmed wants to know that the relay follows.
+      await confirmAll(tell, notices ?? [noticeOf({ kind: 'user_promoted', user })], deadline);
+      return { user: account };
     });
 
     const remove = {

@@ -47,7 +47,8 @@ const account = {
     description: 'The stored role. Tokens from before a promotion have the earlier role.',
   }),
   dispatcher: Type.Boolean({
-    description: 'Whether the user has the rights of a dispatcher beside the role.',
+    description:
+      'Whether the user has the rights of a dispatcher beside the role. An administrator has them anyway.',
   }),
   device_id: Type.Union([Id, Type.Null()], { description: 'null when the user has no linked device.' }),
   created_at: Timestamp,

@@ -3,7 +3,7 @@ import { type Actor, acting, writeAct } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { type Notice, noticeOf, notifyAll } from '../db/notice.js';
-import { type Fragment, holds, type Keys, type Listing, listingBy, sortKeyOf } from '../db/pages.js';
+import { holds, isoTime, type Keys, type Listing, listingBy, sortKeyOf } from '../db/pages.js';
 import type { Sql } from '../db/pool.js';
 import { relinkNotices } from '../db/revocation.js';
 import { type Rotated, rotating, rotationNotices, talkgroupsWithKeysOf } from '../db/rotation.js';
@@ -109,14 +109,11 @@ export async function accountOf(
   return account ?? null;
 }
 
-/**
- * Makes a plain user a dispatcher. Without `isWanted` nothing changes. The notification in both cases: whoever repeats a
- * request that was not confirmed wants to know that the relay follows. null: no such plain user.
- */
+/** Makes a plain user a dispatcher, also one that is. The notification. null: no such plain user. */
 export async function admitDispatcher(
   database: Database,
   deadline: Deadline,
-  { user, by, isWanted }: { user: UserId; by: Actor; isWanted: boolean },
+  { user, by }: { user: UserId; by: Actor },
 ): Promise<readonly Notice[] | null> {
   const notices = [noticeOf({ kind: 'user_promoted', user })];
   const [plain] = await writeAct(
@@ -127,18 +124,13 @@ export async function admitDispatcher(
       with plain as materialized (
         select id, is_dispatcher from users where id = ${user} and role = 'user' for no key update
       ), added as (
-        update users set is_dispatcher = true from plain
-        where ${isWanted}::boolean and users.id = plain.id and not plain.is_dispatcher
+        update users set is_dispatcher = true from plain where users.id = plain.id and not plain.is_dispatcher
         returning users.id
       ), ${acting(sql, by, { act: 'dispatcher_added', from: sql`from added`, user: sql`id` })}
       select ${notifyAll(sql, notices)} ${noted} from plain`,
   );
   return plain === undefined ? null : notices;
 }
-
-/** As JavaScript writes it. */
-const isoTime = (sql: Sql, time: Fragment) =>
-  sql`to_char(${time} at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`;
 
 /**
  * Deletes a plain user with everything that is its own, and rotates the keys that it had. The device stays, and keeps its

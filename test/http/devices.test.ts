@@ -35,7 +35,7 @@ t.test('GET /me is the caller as the token says and the linked device, or null',
     device,
   });
   const alone = await s.account({ role: 'admin' });
-  const user = { id: alone.userId, username: alone.username, role: 'admin', dispatcher: true };
+  const user = { id: alone.userId, username: alone.username, role: 'admin', dispatcher: false };
   t.strictSame((await alone.get('/me')).body, { user, device: null });
   await s.sql((sql) => sql`update users set role = 'user' where id = ${alone.userId}`);
   t.match((await alone.get('/me')).body, { user: { role: 'admin' } }, 'as every route applies it');

@@ -2,7 +2,7 @@
 import t from 'tap';
 import { eventually } from '../helpers/eventually.js';
 import { type Json, type Radio, service } from '../helpers/service/service.js';
-import { heardEverywhere } from '../helpers/service/two-nodes.js';
+import { heardEverywhere, isDealt } from '../helpers/service/two-nodes.js';
 
 t.setTimeout(300_000);
 
@@ -33,12 +33,14 @@ t.test('the right counts at once on an open socket and for the same token', asyn
     ...['created_at', 'device_id', 'dispatcher', 'id', 'role', 'username'],
   ]);
   t.match(body.user, { id: ann.id, role: 'user', dispatcher: true });
+  // The node that answered has applied it. Another one follows the notification.
   await eventually(async () => {
     const { type } = await request(a, group, 6);
+    if (type !== 'FLOOR_GRANTED' && !isDealt) t.fail(`${type} behind the answer`);
     if (type !== 'FLOOR_GRANTED') throw new Error(`${type}`);
   });
   t.match((await ann.call('GET', '/me')).body, { user: { role: 'user', dispatcher: true } });
-  t.match((await admin.call('GET', '/me')).body, { user: { role: 'admin', dispatcher: true } });
+  t.match((await admin.call('GET', '/me')).body, { user: { role: 'admin', dispatcher: false } });
   t.equal((await ann.call('GET', '/talkgroups/directory')).status, 200);
   const { users } = (await ann.call('GET', `/users?q=${ann.name}`)).body as { users: Json[] };
   t.match(users, [{ username: ann.name, role: 'user', dispatcher: true }]);
@@ -95,7 +97,13 @@ t.test('a dispatcher preempts with 4 to 6, and never ends an emergency', async (
   const { emergency_id } = await known(b.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: group.id }));
   t.match(await request(b, group, 1), { type: 'FLOOR_GRANTED', priority: 7 });
   t.match(await request(a, group, 7), { type: 'FLOOR_DENIED', code: 'busy' });
-  t.match(await known(a.asks({ type: 'EMERGENCY_ACK', emergency_id })), { type: 'OK' });
+  // Also from outside of the talkgroup.
+  const out = await s.person('rank-outside');
+  const o = await out.radio();
+  t.match(await known(o.asks({ type: 'EMERGENCY_ACK', emergency_id })), { type: 'ERROR', code: 'forbidden' });
+  await set(out.id, true);
+  await heardEverywhere();
+  t.match(await known(o.asks({ type: 'EMERGENCY_ACK', emergency_id })), { type: 'OK' });
   t.match(await known(a.asks({ type: 'EMERGENCY_CLEAR', emergency_id })), { type: 'OK' });
 });
 
@@ -122,6 +130,37 @@ t.test('emergencies of all talkgroups are listed, acknowledged and cleared', asy
   t.match(await b.hears('EMERGENCY', ({ state }) => state === 'acknowledged'), { emergency_id: id });
   t.equal((await dispatcher.call('POST', `/emergencies/${id}/clear`)).status, 200);
   t.match(await b.hears('EMERGENCY', ({ state }) => state === 'cleared'), { emergency_id: id });
+});
+
+t.test('behind a revocation by a dispatcher the next key holder waits for an administrator', async (t) => {
+  const [dan, ann] = [await s.person('holds-dan'), await s.person('holds-ann')];
+  await set(dan.id, true);
+  const waits = async () =>
+    (await s.sql`select had_holder from users where id = ${ann.id}`)[0]?.had_holder as boolean;
+  await s.sql`update users set had_holder = true where id = ${ann.id}`;
+  t.equal((await dan.call('POST', `/users/${ann.id}/revoke`)).status, 200);
+  t.equal(await waits(), true);
+  t.equal((await admin.call('POST', `/users/${ann.id}/revoke`)).status, 200);
+  t.equal(await waits(), false);
+});
+
+t.test('two who take the right away at once: one does, and nobody is left with it', async (t) => {
+  const ann = await s.person('twice');
+  await set(ann.id, true);
+  const answers = await Promise.all([
+    set(ann.id, false),
+    set(ann.id, true),
+    set(ann.id, false),
+    set(ann.id, false),
+  ]);
+  for (const { status } of answers) t.equal(status, 200);
+  t.match(await set(ann.id, false), { status: 200, body: { user: { dispatcher: false } } });
+  const acts =
+    await s.sql`select act from acts where user_id = ${ann.id} and act like 'dispatcher%' order by id`;
+  const inTurn = acts.map(
+    ({ act }, at) => act === (at % 2 === 0 ? 'dispatcher_added' : 'dispatcher_removed'),
+  );
+  t.ok(inTurn.every(Boolean), `${acts.map(({ act }) => act)}`);
 });
 
 t.test('who loses the right loses the tokens, and an account that never had it loses nothing', async (t) => {

@@ -57,6 +57,7 @@ function newDatabase() {
           return;
         case 'user_revoked':
           validFrom.set(change.user, (validFrom.get(change.user) ?? 0) + 1);
+          dispatchers.delete(change.user);
           return;
         case 'user_promoted':
           (change.user === 'cid' ? dispatchers : admins).add(change.user);

@@ -3,21 +3,25 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { FastifyRequest } from 'fastify';
 import { HOURS_PRESET, newSetupCode, readSetupCode } from '../../credentials/setup-codes.js';
 import type { Database } from '../../db/client.js';
+import type { Deadline } from '../../db/deadline.js';
 import { SITE_UNKNOWN } from '../../db/device-link.js';
+import { createGate } from '../../db/gate.js';
+import type { Tell } from '../../db/notice.js';
 import { AppError } from '../../errors.js';
 import { addressKey } from '../../http/address.js';
+import { confirmAll } from '../../http/confirm.js';
 import { readUserId } from '../../http/paths.js';
 import { answers, UserInPath } from '../../http/schemas.js';
 import { afterHashing, inTime, untilAnswered } from '../hash-deadlines.js';
 import type { Limits } from '../limits.js';
 import { type Passwords, refuseShort } from '../passwords.js';
-import { Registered } from '../schemas.js';
 import { issueTime, roleOf } from '../store.js';
-import { CodeOrder, NewCode, Setup } from './schemas.js';
+import { CodeOrder, NewCode, SetUp, Setup } from './schemas.js';
 import * as store from './store.js';
 
 export interface SetupOptions {
   readonly database: Database;
+  readonly tell: Tell;
   readonly passwords: Passwords;
   readonly limits: Limits;
   /** Characters. */
@@ -26,8 +30,10 @@ export interface SetupOptions {
 
 /** POST /users/:id/setup-code and POST /auth/setup. */
 export const setupRoutes =
-  ({ database, passwords, limits, passwordLengthMin }: SetupOptions): FastifyPluginAsyncTypebox =>
+  ({ database, tell, passwords, limits, passwordLengthMin }: SetupOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
+    const guesses = createGate({ places: 1, callsMax: Number.POSITIVE_INFINITY }); // bounded by the places
+
     const make = {
       config: { access: 'admin', refusals: ['admin_account', 'user_not_found', 'outcome_unknown'] },
       schema: {
@@ -63,6 +69,7 @@ export const setupRoutes =
           'login_queue_full',
           'database_unavailable',
           'outcome_unknown',
+          'relay_unconfirmed',
         ],
         badRequests: ['short_password', 'unstorable_text'],
       },
@@ -70,10 +77,10 @@ export const setupRoutes =
         operationId: 'redeemSetupCode',
         summary: 'Set the password with a setup code',
         description:
-          'Returns a token, which is dated up to 14 s ahead. The code is used up. All earlier tokens of the user get 401, the relay closes the sockets, and the key holders of the user are deleted. With `deviceSerial` the user has that device from now on. The answer is the same for a code that is unknown, used or expired.',
+          'Returns a token, which is dated up to 14 s ahead. The code is used up. All earlier tokens of the user get 401, the relay closes the sockets, and the key holders of the user are deleted. With `deviceSerial` the user has that device from now on. The answer is the same for a code that is unknown, used or expired. After `outcome_unknown` the code may be used: log in with the new password before you send it again.',
         tags: ['auth'],
         body: Setup,
-        response: answers(Registered),
+        response: answers(SetUp),
       },
     } as const;
 
@@ -81,30 +88,51 @@ export const setupRoutes =
       refuseShort(request.body.password, passwordLengthMin);
       const address = addressKey(request.ip);
       limits.setup(address).admit();
-      const account = await passwords.withPlace(address, () => redeem(request, address));
+      const { account, notices } = await passwords.withPlace(address, () => redeem(request, address));
       const { id, username, role } = account;
-      const iat = await issueTime(database, untilAnswered(request.deadline), account);
+      request.log.info({ user: id, username, address: request.ip }, 'setup code used');
+      const answered = untilAnswered(request.deadline);
+      await confirmAll(tell, notices, answered);
+      const iat = await issueTime(database, answered, account);
       return { jwt: app.jwt.sign({ sub: id, username, role, iat }), userId: id };
     });
 
     async function redeem(
       { body, deadline }: Pick<FastifyRequest, 'deadline'> & { readonly body: Setup },
       address: string,
-    ) {
-      const guess = limits.setup(address);
-      const hash = readSetupCode(body.code);
-      guess.admit(); // of those that came in one go, too
-      if (hash === null || !(await store.isCodeValid(database, deadline, hash))) {
-        guess.settle(false);
-        throw new AppError('setup_code_invalid');
-      }
+    ): Promise<store.Redeemed> {
+      const serial = body.deviceSerial?.normalize('NFC') ?? null;
+      const hash = await admitted({ code: body.code, serial, address, deadline });
       const passwordHash = await passwords.hash(body.password, inTime(deadline));
       const { site = SITE_UNKNOWN } = body;
-      const serial = body.deviceSerial?.normalize('NFC') ?? null;
       const redeemed = await store.redeem(database, afterHashing(deadline), {
         ...{ hash, passwordHash, serial, site },
       });
       if (typeof redeemed === 'string') throw new AppError(redeemed);
       return redeemed;
     }
+
+    /** The hash of a code that is valid now. Codes are judged one after the other, so guesses sent together gain nothing. */
+    async function admitted({ code, serial, address, deadline }: Guessed): Promise<Buffer> {
+      const hash = readSetupCode(code);
+      await guesses.enter(deadline);
+      try {
+        const guess = limits.setup(address);
+        guess.admit();
+        const obstacle = hash && (await store.obstacleToSetup(database, deadline, { hash, serial }));
+        if (hash !== null && obstacle === null) return hash;
+        const isWrong = obstacle !== 'device_inactive';
+        guess.settle(!isWrong);
+        throw new AppError(isWrong ? 'setup_code_invalid' : 'device_inactive');
+      } finally {
+        guesses.leave(deadline);
+      }
+    }
   };
+
+interface Guessed {
+  readonly code: string;
+  readonly serial: string | null;
+  readonly address: string;
+  readonly deadline: Deadline;
+}

@@ -3,7 +3,7 @@ import { HOURS_MAX, HOURS_PRESET } from '../../credentials/setup-codes.js';
 import { EXAMPLE } from '../../examples.js';
 import { Text, Timestamp } from '../../http/schemas.js';
 import { type Static, Type } from '../../typebox.js';
-import { NewPassword } from '../schemas.js';
+import { NewPassword, Registered } from '../schemas.js';
 
 export const CodeOrder = Type.Object(
   {
@@ -31,6 +31,12 @@ export const NewCode = Type.Object(
     examples: [{ code: 'K7QF-2M9X-R4TD-0W8E', expires_at: EXAMPLE.at }],
   },
 );
+
+export const SetUp = Type.Object(Registered.properties, {
+  title: 'SetUp',
+  description: 'The user and its token.',
+  examples: [{ jwt: EXAMPLE.jwt, userId: EXAMPLE.user }],
+});
 
 export type Setup = Static<typeof Setup>;
 export const Setup = Type.Object(

@@ -3,10 +3,11 @@ import { randomUUID } from 'node:crypto';
 import { type Actor, acting, writeAct } from '../../db/acts.js';
 import type { Database } from '../../db/client.js';
 import type { Deadline } from '../../db/deadline.js';
-import { notifyOwnUser } from '../../db/notice.js';
+import { type Notice, notifyOwnUser } from '../../db/notice.js';
+import { isoTime } from '../../db/pages.js';
 import type { Sql } from '../../db/pool.js';
 import { revoking } from '../../db/revocation.js';
-import { rotationNotices } from '../../db/rotation.js';
+import { type Rotated, rotationNotices } from '../../db/rotation.js';
 import type { UserId } from '../../ids.js';
 import { passwordToo } from '../setting/store.js';
 import { moment, type Registered } from '../store.js';
@@ -32,7 +33,7 @@ export async function storeCode(
     by,
     (sql, noted) => sql`
       with owner as materialized (
-        select id from users where id = ${user} and (role = 'user' or ${mayBeAdmin}::boolean) for key share
+        select id from users where id = ${user} and (role = 'user' or ${mayBeAdmin}::boolean) for no key update
       ), made as (
         insert into setup_codes (user_id, code_hash, expires_at)
         select id, ${hash}, now() + interval '1 hour' * ${hours}::integer from owner
@@ -41,20 +42,32 @@ export async function storeCode(
       ), ${acting(sql, by, {
         act: 'setup_code_made',
         from: sql`from made`,
-        ...{ user: sql`user_id`, details: { expires_at: sql`expires_at` } },
+        ...{ user: sql`user_id`, details: { expires_at: isoTime(sql, sql`expires_at`) } },
       })}
       select expires_at ${noted} from made`,
   );
   return made?.expires_at ?? null;
 }
 
-/** Whether there is such a code. Asked before 50 ms are spent on a hash; `redeem` decides. */
-export async function isCodeValid(database: Database, deadline: Deadline, hash: Buffer): Promise<boolean> {
-  const rows = await database.read(
+/**
+ * Why a code would be refused, asked before 50 ms are spent on a hash; `redeem` decides. `serial`: of the device that the
+ * user is to have, null: the present one.
+ */
+export async function obstacleToSetup(
+  database: Database,
+  deadline: Deadline,
+  { hash, serial }: Pick<Redemption, 'hash' | 'serial'>,
+): Promise<'setup_code_invalid' | 'device_inactive' | null> {
+  const [row] = await database.read<{ active: boolean }>(
     deadline,
-    (sql) => sql`select true as valid from setup_codes where code_hash = ${hash} and expires_at > now()`,
+    (sql) => sql`
+      select coalesce(d.active, true) as active
+      from setup_codes c join users u on u.id = c.user_id
+      left join devices d on case when ${serial}::text is null then d.id = u.device_id else d.serial = ${serial}::text end
+      where c.code_hash = ${hash} and c.expires_at > now()`,
   );
-  return rows.length > 0;
+  if (row === undefined) return 'setup_code_invalid';
+  return row.active ? null : 'device_inactive';
 }
 
 export interface Redemption {
@@ -66,6 +79,11 @@ export interface Redemption {
   readonly site: string;
 }
 
+export interface Redeemed {
+  readonly account: Registered;
+  readonly notices: readonly Notice[];
+}
+
 /**
  * Uses the code: sets the password, links the device, and voids all tokens of the user, as a revocation does. Of two that use
  * it at once, one finds no code. With a disabled device nothing happens, and the code stays.
@@ -74,18 +92,22 @@ export async function redeem(
   database: Database,
   deadline: Deadline,
   { hash, passwordHash, serial, site }: Redemption,
-): Promise<Registered | 'setup_code_invalid' | 'device_inactive'> {
+): Promise<Redeemed | 'setup_code_invalid' | 'device_inactive'> {
   const told = { id: randomUUID(), kind: 'user_revoked' } as const;
   const read = { id: randomUUID(), kind: 'user_promoted' } as const;
   const also = (sql: Sql) => sql`
     ${passwordToo(passwordHash)(sql)}, device_id = coalesce((select id from device), users.device_id)`;
-  const [found] = await database.write<Registered | { id: null }>(
+  const [found] = await database.write<(Registered & Rotated) | { id: null }>(
     deadline,
     // The update of a device changes nothing; it makes `returning` answer for one that already exists.
     (sql) => sql`
-      with valid as materialized (
-        select c.user_id, u.device_id from setup_codes c join users u on u.id = c.user_id
-        where c.code_hash = ${hash} and c.expires_at > now() for update of c
+      with owner as materialized (
+        -- First, as every change of the account does: two orders of the same locks are a deadlock.
+        select id, device_id from users
+        where id = (select user_id from setup_codes where code_hash = ${hash} and expires_at > now()) for no key update
+      ), valid as materialized (
+        select c.user_id, owner.device_id from setup_codes c join owner on owner.id = c.user_id
+        where c.code_hash = ${hash} for update of c
       ), device as (
         insert into devices (name, site, serial)
         select ${serial}::text, ${site}, ${serial}::text from valid where ${serial}::text is not null
@@ -106,5 +128,8 @@ export async function redeem(
       from valid left join revoked users on users.id = valid.user_id`,
   );
   if (found === undefined) return 'setup_code_invalid';
-  return found.id === null ? 'device_inactive' : found;
+  if (found.id === null) return 'device_inactive';
+  const { notices, ...account } = found;
+  const user = account.id;
+  return { account, notices: [{ ...told, user }, { ...read, user }, ...notices] };
 }

@@ -104,7 +104,9 @@ function MemberRow({
   const items = [
     ...(keys === null ? [] : [permit]),
     { text: texts.removeMember, onPress: () => void takeOut() },
-    ...(mayRevoke(account.value, user) ? [{ text: texts.revoke, onPress: () => void revoke() }] : []),
+    ...(mayRevoke(account.value, { ...user, isOwn: row.id === account.value?.userId })
+      ? [{ text: texts.revoke, onPress: () => void revoke() }]
+      : []),
   ];
   return (
     <div class="admin-member" id={rowIdOf(field, row)}>

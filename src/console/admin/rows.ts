@@ -15,8 +15,9 @@ export interface User {
 /** A dispatcher logs out plain users only. Of a member the list does not say who is a dispatcher: the service decides. */
 export const mayRevoke = (
   caller: { readonly role: User['role'] } | null,
-  user: { readonly role: User['role']; readonly dispatcher?: boolean },
-): boolean => caller?.role === 'admin' || (user.role === 'user' && user.dispatcher !== true);
+  user: { readonly role: User['role']; readonly dispatcher?: boolean; readonly isOwn?: boolean },
+): boolean =>
+  caller?.role === 'admin' || (user.role === 'user' && user.dispatcher !== true && user.isOwn !== true);
 
 /** What the card shows of a user. */
 export interface OneUser {

@@ -9,7 +9,7 @@ const seconds = (count: number) => (count === 1 ? '1 second' : `${count} seconds
 const floorModes: Readonly<Record<FloorMode, string>> = {
   open: 'open: several talkers at once',
   single: 'single: one talker',
-  broadcast: 'broadcast: dispatchers talk',
+  broadcast: 'broadcast: dispatchers and admins',
 };
 
 const encryptions: Readonly<Record<Encryption, string>> = {

@@ -76,6 +76,8 @@ export type Desk = {
 
 /** `Connected again` is shown for this time, then `Connected`. */
 const AGAIN_MS = 10_000;
+/** Until the rights of the account are asked for again, when the service did not answer. */
+const RIGHTS_MS = 5_000;
 
 /** null until the configuration is loaded. */
 export const desk: Signal<Desk | null> = signal(null);
@@ -124,6 +126,8 @@ export function createDesk(account: Account, config: Config): Desk {
   });
   const away = createAway(() => talkgroups.tiles.peek());
   let endAgain = () => {};
+  let endReading = () => {};
+  void readRights();
   const alarms = createAlarms({
     tone: sound.tone,
     clock: systemClock,
@@ -255,9 +259,11 @@ export function createDesk(account: Account, config: Config): Desk {
 
   /** The right may have come meanwhile. Who loses it is logged out. */
   async function readRights(): Promise<void> {
+    endReading();
     if (account.role === 'admin') return;
     const me = await account.rest.get<{ user: { dispatcher: boolean } }>('/me').catch(() => null);
     if (me !== null) account.mayDispatch.value = me.user.dispatcher;
+    else endReading = systemClock.after(RIGHTS_MS, () => void readRights());
   }
 
   function startSound(): void {

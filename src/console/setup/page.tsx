@@ -101,6 +101,7 @@ function failureText(error: unknown): string {
   if (error.code === 'setup_code_invalid') return words.invalid;
   if (error.code === 'device_inactive') return words.disabled;
   if (error.code === 'outcome_unknown') return words.unknown;
+  if (error.code === 'relay_unconfirmed') return words.stored;
   if (error.retryAfterS !== null) return words.tooMany(error.retryAfterS);
   return words.failed(error.message);
 }

@@ -14,6 +14,7 @@ export const page = {
   tooMany: (s: number) => `Too many attempts. Try again in ${s} s.`,
   offline: 'No network. Nothing was changed.',
   unknown: 'The answer did not come. Try to log in with the new password.',
+  stored: 'The password is set. Log in with it.',
   failed: (error: string) => `The password was not set: ${error}.`,
 };
 

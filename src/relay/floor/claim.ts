@@ -8,7 +8,7 @@ export const FRAME_PRIORITY = 1;
 /** The priority of every claim of a user with an open emergency. */
 export const EMERGENCY_PRIORITY = 7;
 
-/** The highest priority of a dispatcher, who so never ends an emergency. */
+/** The highest priority of a dispatcher. An emergency has 7, so a dispatcher never ends one. */
 export const DISPATCHER_PRIORITY_MAX = 6;
 
 /** What a session asks for the floor with. */

@@ -260,7 +260,7 @@ const turnsIn = (turns: StreamTurns, talkgroup: Talkgroup, bursts: RemoteBursts)
   interrupt: (nowMs) => turns.order.interrupt(nowMs),
 });
 
-/** What the talker has the floor with. A relay of an earlier version tells what shows alone: above 3 only administrators come. */
+/** What the talker has the floor with. A relay of an earlier version tells what shows alone: above 3 only dispatchers and administrators come. */
 function claimOf(
   { talker, claim }: Pick<NonNullable<StreamTurns['remote']>, 'talker' | 'claim'>,
   talkgroup: Talkgroup,
