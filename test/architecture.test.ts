@@ -355,7 +355,9 @@ function isForeign({ path, from, isType }: Import & { path: string }): boolean {
 const onlyNode = new Set([
   'src/client/node.ts',
   'src/client/encryption/holder-file.ts',
+  'src/client/terminal/echo.ts',
   'src/client/terminal/keys.ts',
+  'src/client/terminal/opening.ts',
   'src/client/terminal/terminal.ts',
 ]);
 

@@ -3,10 +3,18 @@ import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
+import { operator } from '../../src/commands/running.js';
+import { openDatabase } from '../../src/db/client.js';
+import { deadlineIn } from '../../src/db/deadline.js';
+import { takeBack } from '../../src/db/revocation.js';
 import type { UserId } from '../../src/ids.js';
+import { createLog } from '../../src/log.js';
+import { migratedDatabase } from '../helpers/database/cluster.js';
 import { startExternal } from '../helpers/database/external-database.js';
-import { eventually } from '../helpers/eventually.js';
+import { eventually, HANGS_MS } from '../helpers/eventually.js';
+import { PASSWORD, PASSWORD_HASH } from '../helpers/http/rest.js';
 import { run, unless } from '../helpers/programs.js';
 import { connect, service, serviceProcess } from '../helpers/service/service.js';
 
@@ -52,8 +60,7 @@ async function registered({ call }: People, username: string) {
   return { id: id as UserId, token, logIn };
 }
 
-const issued = (token: string): number =>
-  (JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { iat: number }).iat;
+const issued = (token: string): number => claimsOf(token).iat;
 
 for (const seconds of [AHEAD_S, 5, -5])
   t.test(`tokens of a node whose clock is off by ${seconds} s end with the revocation`, async (t) => {
@@ -68,6 +75,109 @@ for (const seconds of [AHEAD_S, 5, -5])
     await s.admin.post(`/users/${ann.id}/revoke`);
     t.equal((await s.call('GET', '/me', again)).status, 401, 'until the next revocation');
   });
+
+/** Of logins that race. `make prove` has 1,000. */
+const TRIALS = Number(process.env.PROVE_RUNS ?? 3000) / 30;
+const LANES = 3;
+
+t.test(
+  `${TRIALS} times logins on two nodes with clocks 5 s apart meet a demotion or a new password`,
+  async (t) => {
+    t.setTimeout(120_000 + TRIALS * 3000);
+    const DATABASE_URL = await migratedDatabase(t);
+    const settings = {
+      ...{ DATABASE_URL, LOG_LEVEL: 'error' },
+      ...{
+        LOGIN_FAILURES_PAIR: '1000/1000',
+        LOGIN_FAILURES_ADDRESS: '9999/9999',
+        LOGIN_FAILURES_NAME: '1000/1000',
+      },
+    };
+    const one = await serviceProcess(t, settings);
+    const other = await serviceProcess(t, { ...settings, NODE_OPTIONS: clockAhead(5) });
+    const database = openDatabase({ url: DATABASE_URL, connections: LANES, log: createLog('silent') });
+    t.teardown(() => database.close());
+    await database.up(deadlineIn(HANGS_MS));
+    const counts = { admins: 0, olds: 0, later: 0 };
+
+    async function trial(at: number): Promise<void> {
+      const isDemotion = at % 2 === 0;
+      const username = `racer ${at}`;
+      const role = isDemotion ? 'admin' : 'user';
+      await one.sql`
+      insert into users (username, password_hash, role) values (${username}, ${PASSWORD_HASH}, ${role})`;
+      const logIn = async (node: typeof one, password: string) => {
+        const { status, body } = await answered(() =>
+          node.call('POST', '/auth/login', null, { username, password }),
+        );
+        if (status !== 200 && status !== 401) throw new Error(`${status} ${JSON.stringify(body)}`);
+        return status === 200 ? (body.jwt as string) : null;
+      };
+      const takeAway = async () => {
+        await delay((at * 7) % 60); // over the 50 ms of a hash
+        if (!isDemotion) {
+          const user = (await one.sql`select id from users where username = ${username}`)[0]?.id as string;
+          const node = at % 4 === 1 ? one : other;
+          const { status } = await answered(() =>
+            node.admin.call('PUT', `/users/${user}/password`, { password: 'new' }),
+          );
+          if (status !== 200) throw new Error(`${status}`);
+          return;
+        }
+        const act = { by: operator(), act: 'admin_removed' } as const;
+        await takeBack(database, deadlineIn(HANGS_MS), {
+          username,
+          isDemoted: true,
+          withLogins: true,
+          ...act,
+        });
+      };
+      const logins = [one, other, one, other].map((node) => logIn(node, PASSWORD));
+      const [tokens] = await Promise.all([Promise.all(logins), takeAway()]);
+      for (const token of tokens) {
+        if (token === null) continue;
+        const isOfBefore = !isDemotion || claimsOf(token).role === 'admin';
+        if (!isOfBefore) continue;
+        counts[isDemotion ? 'admins' : 'olds']++;
+        for (const node of [one, other]) {
+          const { status } = await node.call('GET', '/me', token);
+          if (status !== 401) throw new Error(`trial ${at}: a token of before got ${status}`);
+        }
+      }
+      const later = await logIn(at % 3 === 0 ? one : other, isDemotion ? PASSWORD : 'new');
+      if (later === null) throw new Error(`trial ${at}: nobody can log in`);
+      if (claimsOf(later).role !== 'user') throw new Error(`trial ${at}: the role of before`);
+      for (const node of [one, other])
+        if ((await node.call('GET', '/me', later)).status === 200) counts.later++;
+    }
+
+    let next = 0;
+    await Promise.all(
+      Array.from({ length: LANES }, async () => {
+        while (next < TRIALS) await trial(next++);
+      }),
+    );
+    t.equal(counts.later, 2 * TRIALS, 'who logs in afterwards is in, on both nodes');
+    t.ok(
+      counts.admins > 0 && counts.olds > 0,
+      `${counts.admins} and ${counts.olds} tokens of before were void`,
+    );
+  },
+);
+
+/** A full hash queue says so, and has done nothing. */
+async function answered<Answer extends { readonly status: number }>(
+  ask: () => Promise<Answer>,
+): Promise<Answer> {
+  for (;;) {
+    const answer = await ask();
+    if (answer.status !== 503) return answer;
+    await delay(100);
+  }
+}
+
+const claimsOf = (token: string) =>
+  JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString()) as { iat: number; role: string };
 
 t.test('tokens of a time that the clock of the database was ahead of end with the revocation', async (t) => {
   const s = await service(t);

@@ -171,7 +171,7 @@ t.test('an app that knows one name of the service finds the rest', async (t) => 
   const { status, body } = await getAt(s, path, 'radio.example:3000');
   t.equal(status, 200);
   t.strictSame(Object.keys(JSON.parse(body)).sort(), [
-    ...['console_url', 'protocol', 'registration', 'rest_url', 'version', 'ws_url'],
+    ...['console_url', 'protocol', 'registration', 'rest_url', 'setup_codes', 'version', 'ws_url'],
   ]);
   t.match(JSON.parse(body), {
     rest_url: 'http://radio.example:3000',

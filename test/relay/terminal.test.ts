@@ -12,6 +12,7 @@ import t, { type Test } from 'tap';
 import { WebSocket, WebSocketServer } from 'ws';
 import { readOpus, writeOpus } from '../../src/client/audio/ogg.js';
 import { createRadio } from '../../src/client/node.js';
+import { echo } from '../../src/client/terminal/echo.js';
 import { openKeys } from '../../src/client/terminal/keys.js';
 import { listenToFile, talkFile } from '../../src/client/terminal/terminal.js';
 import { comesTrue } from '../helpers/eventually.js';
@@ -197,6 +198,7 @@ t.test('a talker with --encrypt is heard by a listener with --holder, and by no 
   const hears = listen({ ...listener, keys, out, bursts: 1 });
   const deaf = listen({ ...listener, out: deafOut, bursts: 1 });
   await Promise.all([hears.ready, deaf.ready]);
+  const silent = await startEcho(t, listener);
 
   const { code, output } = await annTalks('--encrypt');
   t.match(
@@ -217,6 +219,7 @@ t.test('a talker with --encrypt is heard by a listener with --holder, and by no 
     'cannot open what ann says in Alpha',
     'heard 0.3 s in Alpha: released',
   ]);
+  t.same(silent.lines.slice(1), ['encrypted speech is not repeated']);
 });
 
 t.test(
@@ -396,3 +399,59 @@ t.test(
     });
   },
 );
+
+/** An echo in the background, once it repeats. */
+async function startEcho(t: Test, options: Omit<Parameters<typeof echo>[0], 'signal'>) {
+  const lines: string[] = [];
+  const stop = new AbortController();
+  const done = echo({ ...options, signal: stop.signal, report: (line) => lines.push(line) });
+  t.teardown(() => stop.abort());
+  await comesTrue('the echo repeats', async () => lines.some((line) => line.startsWith('repeating in')));
+  return { lines, done, end: () => stop.abort() };
+}
+
+t.test('an echo repeats bit for bit what was said, in the order in which it was said', async (t) => {
+  const { s, group, talker, spoken, file, folder, listener } = await setUp(t);
+  const eve = await s.person('eve');
+  await eve.post(`/talkgroups/${group.id}/join`);
+  const { lines, done, end } = await startEcho(t, { url: s.ws, token: eve.token, talkgroup: group.name });
+  const out = join(folder, 'echoed.ogg');
+  const { done: heard, ready } = listen({ ...listener, out, bursts: 4 });
+  await ready;
+  const other = join(folder, 'other.ogg');
+  const words = spoken.toReversed();
+  await writeFile(other, await writeOpus({ packets: words, channels: 1, preSkip: 312 }));
+  for (const said of [file, other])
+    t.match(await talkFile({ ...talker, talkgroup: group.name, file: said }), { code: 'released' });
+  t.match(await heard, { bursts: 4, leftOut: 0 });
+  t.same((await readOpus(out)).packets, [...spoken, ...words, ...spoken, ...words]);
+  end();
+  t.match(await done, { repeated: 2 });
+  t.match(lines.slice(1), [/^repeated 0\.3 s of ann: released$/, /^repeated 0\.3 s of ann: released$/]);
+});
+
+t.test('two echoes in one talkgroup repeat what is said once each', async (t) => {
+  const { s, group, talker, spoken, file, folder } = await setUp(t);
+  const people = await Promise.all(['eve', 'fay'].map((name) => s.person(name)));
+  for (const one of people) await one.post(`/talkgroups/${group.id}/join`);
+  const echoes = await Promise.all(people.map(({ token }) => startEcho(t, { url: s.ws, token })));
+  const watcher = createRadio({ url: s.ws, token: talker.token });
+  t.teardown(() => watcher.close());
+  await watcher.opened;
+  let bursts = 0;
+  watcher.on('talk_ended', () => bursts++);
+  const other = join(folder, 'other.ogg');
+  await writeFile(other, await writeOpus({ packets: spoken.toReversed(), channels: 1, preSkip: 312 }));
+  // What an echo of an echo would say comes before the repetition of the second talk.
+  for (const [at, said] of [file, other].entries()) {
+    const outcome = await talkFile({ ...talker, talkgroup: group.name, file: said });
+    t.match(outcome, { code: 'released', frames: spoken.length });
+    await comesTrue('both have repeated it', async () =>
+      echoes.every(({ lines }) => lines.filter((line) => line.startsWith('repeated')).length > at),
+    );
+  }
+  for (const { end } of echoes) end();
+  for (const { done } of echoes) t.match(await done, { repeated: 2 });
+  await comesTrue('all ends are heard', async () => bursts >= 6);
+  t.equal(bursts, 6, 'two talks and one repetition of each by each echo');
+});

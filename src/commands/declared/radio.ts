@@ -91,6 +91,19 @@ export function declareRadio(program: Command): void {
         console.log(`${options.out}: ${heard.bursts} bursts, ${heard.packets} packets`);
       },
     );
+
+  radio
+    .command('echo')
+    .description(
+      'repeat each talk burst half a second after its end, until Ctrl-C. It repeats no encrypted speech.',
+    )
+    .addOption(urlOption())
+    .addOption(tokenOption())
+    .option('--talkgroup <name or id>', 'repeat in this talkgroup only')
+    .action(async (options: { url: string; token: string; talkgroup?: string }) => {
+      const { echo } = await import('../../client/terminal/echo.js');
+      await echo({ ...options, signal: interrupted(), report: (line) => console.error(line) });
+    });
 }
 
 /** The keys of a radio with --holder. */

@@ -30,6 +30,7 @@ const Discovery = Type.Object(
     registration: Type.Union([Type.Literal('open'), Type.Literal('closed')], {
       description: 'closed: the operator adds accounts.',
     }),
+    setup_codes: Type.Literal(true, { description: 'POST /auth/setup takes setup codes.' }),
     protocol: Type.Literal(PROTOCOL, { description: 'Version of the WebSocket protocol.' }),
     version: Type.String({ description: 'Version of the service.' }),
   },
@@ -42,6 +43,7 @@ const Discovery = Type.Object(
         ws_url: 'wss://radio.example.net',
         console_url: 'https://radio.example.net/console/',
         registration: 'closed',
+        setup_codes: true,
         protocol: PROTOCOL,
         version: '0.1.0',
       },
@@ -77,6 +79,7 @@ export const discoveryRoutes =
         ws_url,
         console_url,
         registration,
+        setup_codes: true,
         protocol: PROTOCOL,
         version: readVersion(),
       } as const;
