@@ -274,7 +274,7 @@ export async function promote(
       with before as materialized (
         select id, role <> 'admin' as is_news from users where username = ${username} for no key update
       ), promoted as (
-        update users set role = 'admin', is_dispatcher = false from before where users.id = before.id
+        update users set role = 'admin' from before where users.id = before.id
         returning users.id, is_news
       ), uncoded as (
         -- A code of a plain user may have been made by who must not make one of an administrator.

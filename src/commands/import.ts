@@ -115,8 +115,11 @@ async function carryOut(database: Database, plan: Plan, made: Secrets | null): P
   const maker = made === null || !isMade ? null : await createMaker(made);
   try {
     const created = await createTalkgroups(database, keyring, plan.talkgroups);
-    for (let from = 0; from < plan.devices.length; from += ROWS_AT_ONCE)
+    for (let from = 0; from < plan.devices.length; from += ROWS_AT_ONCE) {
+      const startedAt = performance.now();
       await renameDevices(database, soon(), plan.devices.slice(from, from + ROWS_AT_ONCE), operator());
+      await delay(REST * (performance.now() - startedAt));
+    }
     const hashers = Array.from({ length: availableParallelism() }, () => createPasswords());
     const idOf = (group: Group) => ('id' in group ? group.id : created.get(group.name));
     const left: Step[] = [];

@@ -79,7 +79,7 @@ export const accountSettings = {
     notes: '`closed`: it answers 403. The command `talkgroup-radio user add` adds users.',
   }),
   AUDIT_DAYS: keys.whole({
-    level: 'basic',
+    level: 'tuning',
     unit: 'days',
     minimum: 1,
     maximum: 3650,

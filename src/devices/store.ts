@@ -84,9 +84,6 @@ export async function setDeviceActive(
         returning devices.id, before.active and not ${active}::boolean as is_lost, before.active <> ${active} as is_news
       ), lost as (
         delete from key_holders where device_id in (select id from changed where is_lost)
-      ), uncoded as (
-        delete from setup_codes where user_id in (
-          select u.id from users u join changed c on c.id = u.device_id where c.is_lost)
       ), ${rotating(sql, {
         which: talkgroupsWithKeysOf(
           sql,

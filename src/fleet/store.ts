@@ -144,8 +144,8 @@ export async function writeRows(
           ) source`,
         )}
       ), coded as (
-        insert into setup_codes (user_id, code_hash, expires_at)
-        select a.id, decode(w.code, 'hex'), now() + interval '1 hour' * ${codeHours}::integer
+        insert into setup_codes (user_id, code_hash, expires_at, role, valid_from)
+        select a.id, decode(w.code, 'hex'), now() + interval '1 hour' * ${codeHours}::integer, 'user', 0
         from added a join wanted w using (username) where w.code is not null
       ), changed as (
         update users u

@@ -146,17 +146,21 @@ export const userRoutes =
 
     app.patch('/users/:id', change, async ({ params, body, actor: by, deadline }) => {
       const user = readUserId(params.id);
+      const account = await store.accountOf(database, deadline, user);
+      if (account?.role !== 'user') throw refusalOf(account);
       const notices = body.dispatcher
         ? await store.admitDispatcher(database, deadline, { user, by })
         : await revokeTokens(database, deadline, {
             ...{ user, by, act: 'dispatcher_removed', who: 'dispatcher' },
             also: dispatcherToo(false),
           });
-      const account = await store.accountOf(database, deadline, user);
-      if (account?.role !== 'user') throw refusalOf(account);
+      if (notices === null) {
+        const now = await store.accountOf(database, deadline, user);
+        if (now?.role !== 'user') throw refusalOf(now);
+      }
       // Whoever repeats a request that was not confirmed wants to know that the relay follows.
       await confirmAll(tell, notices ?? [noticeOf({ kind: 'user_promoted', user })], deadline);
-      return { user: account };
+      return { user: { ...account, dispatcher: body.dispatcher } };
     });
 
     const remove = {

@@ -231,7 +231,7 @@ t.test('a setup code is made on the card, and its link sets the password in anot
   await page.getByRole('button', { name: 'Card of ann' }).click();
   const card = page.getByRole('complementary', { name: 'Card of ann' });
   await card.getByRole('button', { name: 'Setup code…' }).click();
-  await card.getByRole('spinbutton', { name: 'Valid for hours' }).fill('24');
+  await card.getByRole('spinbutton', { name: 'Valid for (hours)' }).fill('24');
   await page.keyboard.press('Enter');
   const code = (await card.locator('output').textContent()) ?? '';
   await card.getByRole('img', { name: 'QR code with the link' }).waitFor();

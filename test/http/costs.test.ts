@@ -53,7 +53,8 @@ t.test('each route takes the statements that the table says, and each route is i
   const code = newSetupCode();
   await s.sql(
     (sql) => sql`
-      insert into setup_codes (user_id, code_hash, expires_at) values (${leaver.userId}, ${code.hash}, now() + interval '1 hour')`,
+      insert into setup_codes (user_id, code_hash, expires_at, role, valid_from)
+      values (${leaver.userId}, ${code.hash}, now() + interval '1 hour', 'user', 0)`,
   );
 
   // One login in ten seconds stores how late a token may be dated.

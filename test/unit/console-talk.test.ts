@@ -222,7 +222,10 @@ t.test('each state is said in words, with the seconds that are left', async (t) 
   t.equal(sentenceOf({ state: busy, isHeld: false }, 0), 'bob has the floor.');
   t.equal(text({ ...busy, talker: null }), 'The floor is taken. Trying again while you hold.');
   const forbidden = { ...busy, code: 'forbidden', talker: null, isFinal: true } as const;
-  t.equal(text(forbidden), 'Only administrators may talk here. Not tried again while you hold.');
+  t.equal(
+    text(forbidden),
+    'Only dispatchers and administrators may talk here. Not tried again while you hold.',
+  );
   const over = { phase: 'over', code: 'too_long', isFinal: true } as const;
   t.equal(text(over), 'The talk limit is reached. Release, then press again.');
 });

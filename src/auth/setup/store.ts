@@ -33,11 +33,13 @@ export async function storeCode(
     by,
     (sql, noted) => sql`
       with owner as materialized (
-        select id from users where id = ${user} and (role = 'user' or ${mayBeAdmin}::boolean) for no key update
+        select id, role, valid_from from users where id = ${user} and (role = 'user' or ${mayBeAdmin}::boolean) for no key update
       ), made as (
-        insert into setup_codes (user_id, code_hash, expires_at)
-        select id, ${hash}, now() + interval '1 hour' * ${hours}::integer from owner
-        on conflict (user_id) do update set code_hash = excluded.code_hash, expires_at = excluded.expires_at
+        insert into setup_codes (user_id, code_hash, expires_at, role, valid_from)
+        select id, ${hash}, now() + interval '1 hour' * ${hours}::integer, role, valid_from from owner
+        on conflict (user_id) do update
+          set code_hash = excluded.code_hash, expires_at = excluded.expires_at,
+              role = excluded.role, valid_from = excluded.valid_from
         returning user_id, expires_at
       ), ${acting(sql, by, {
         act: 'setup_code_made',
@@ -61,9 +63,9 @@ export async function obstacleToSetup(
   const [row] = await database.read<{ active: boolean }>(
     deadline,
     (sql) => sql`
-      select coalesce(d.active, true) as active
-      from setup_codes c join users u on u.id = c.user_id
-      left join devices d on case when ${serial}::text is null then d.id = u.device_id else d.serial = ${serial}::text end
+      select coalesce((select active from devices where id = u.device_id), true)
+               and coalesce((select active from devices where serial = ${serial}::text), true) as active
+      from setup_codes c join users u on u.id = c.user_id and u.role = c.role and u.valid_from = c.valid_from
       where c.code_hash = ${hash} and c.expires_at > now()`,
   );
   if (row === undefined) return 'setup_code_invalid';
@@ -103,10 +105,11 @@ export async function redeem(
     (sql) => sql`
       with owner as materialized (
         -- First, as every change of the account does: two orders of the same locks are a deadlock.
-        select id, device_id from users
+        select id, device_id, role, valid_from from users
         where id = (select user_id from setup_codes where code_hash = ${hash} and expires_at > now()) for no key update
       ), valid as materialized (
-        select c.user_id, owner.device_id from setup_codes c join owner on owner.id = c.user_id
+        select c.user_id, owner.device_id
+        from setup_codes c join owner on owner.id = c.user_id and owner.role = c.role and owner.valid_from = c.valid_from
         where c.code_hash = ${hash} for update of c
       ), device as (
         insert into devices (name, site, serial)
@@ -115,8 +118,8 @@ export async function redeem(
         returning id, active
       ), used as (
         delete from setup_codes c using valid
-        where c.user_id = valid.user_id and coalesce(
-          (select active from device), (select active from devices where id = valid.device_id), true)
+        where c.user_id = valid.user_id and coalesce((select active from device), true)
+          and coalesce((select active from devices where id = valid.device_id), true)
         returning c.user_id
       ), ${revoking(sql, {
         whose: sql`id in (select user_id from used)`,

@@ -11,8 +11,9 @@ const BURST_MS_MAX = 60_000;
 const FRAME_MS_PRESET = 20;
 /** Bursts that are collected or wait at a time. A further one is not repeated. */
 const BURSTS_MAX = 8;
-/** So many equal packets at the start are the own words, from another echo. */
+/** So many equal packets at the start are the own words, from another echo, for this time behind the repetition (ms). */
 const OWN_PACKETS = 10;
+const OWN_MS = 5_000;
 
 interface Burst {
   readonly talker: Talker;
@@ -31,7 +32,8 @@ export async function echo(
   const { talkgroup, signal, report = () => {} } = options;
   const radio = openRadio(options);
   const bursts = new Map<string, Burst>();
-  let said: readonly Uint8Array[] = [];
+  /** Beginnings of what is repeated, or was within OWN_MS. As many as bursts that wait, and those of OWN_MS. */
+  const own = new Set<readonly Uint8Array[]>();
   let waiting = 0;
   let repeated = 0;
   let isEncryptionTold = false;
@@ -59,10 +61,18 @@ export async function echo(
     const packets = found.packets
       .toSorted((one, other) => one.sequence - other.sequence)
       .map(({ payload }) => payload);
-    if (isOwn(packets, said)) return;
-    said = packets;
+    const beginning = packets.slice(0, OWN_PACKETS);
+    if ([...own].some((said) => isSame(beginning, said)))
+      return report('own words, or the same again: not repeated');
+    own.add(beginning);
     waiting++;
-    turn = turn.then(() => repeat(found.talker, packets)).finally(() => void waiting--);
+    turn = turn
+      .then(() => repeat(found.talker, packets))
+      .catch((error: Error) => report(`not repeated: ${error.message}`))
+      .finally(() => {
+        waiting--;
+        setTimeout(() => own.delete(beginning), OWN_MS).unref();
+      });
   });
 
   function tellEncryption(): void {
@@ -100,8 +110,6 @@ const packetsMax = (codec: Codec | undefined) =>
   Math.ceil(BURST_MS_MAX / (codec?.frame_ms ?? FRAME_MS_PRESET));
 
 /** Two echoes in one talkgroup would go on for ever. */
-const isOwn = (packets: readonly Uint8Array[], said: readonly Uint8Array[]): boolean =>
-  said.length > 0 &&
-  packets
-    .slice(0, OWN_PACKETS)
-    .every((packet, at) => Buffer.compare(packet, said[at] ?? Buffer.alloc(0)) === 0);
+const isSame = (packets: readonly Uint8Array[], said: readonly Uint8Array[]): boolean =>
+  packets.length === said.length &&
+  packets.every((packet, at) => Buffer.compare(packet, said[at] ?? Buffer.alloc(0)) === 0);

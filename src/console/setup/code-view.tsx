@@ -66,8 +66,11 @@ function Shown({ made, name, when }: { made: Made; name: string } & Pick<CodePro
         <button
           type="button"
           onClick={async () => {
-            await navigator.clipboard.writeText(link);
-            isCopied.value = true;
+            // NotAllowedError: the browser asks for a permission. The code stays on the page.
+            isCopied.value = await navigator.clipboard.writeText(link).then(
+              () => true,
+              () => false,
+            );
           }}
         >
           {words.copy}

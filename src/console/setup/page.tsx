@@ -87,9 +87,15 @@ export default function Setup() {
   );
 }
 
-const codeIn = (hash: string) => decodeURIComponent(hash.replace(/^#setup=/, ''));
+function codeIn(hash: string): string {
+  try {
+    return decodeURIComponent(hash.replace(/^#setup=/, ''));
+  } catch {
+    return ''; // URIError: a link that was cut
+  }
+}
 
-/** The page loads anew without the code, which stays in no history. */
+/** The page loads anew without the code in its address. */
 function leave(): void {
   history.replaceState(null, '', location.pathname);
   location.reload();
@@ -97,11 +103,12 @@ function leave(): void {
 
 function failureText(error: unknown): string {
   if (!(error instanceof RestError)) throw error;
-  if (error.status === 0) return words.offline;
   if (error.code === 'setup_code_invalid') return words.invalid;
   if (error.code === 'device_inactive') return words.disabled;
-  if (error.code === 'outcome_unknown') return words.unknown;
+  // A lost answer, too: the code may be used.
+  if (error.status === 0 || error.code === 'outcome_unknown') return words.unknown;
   if (error.code === 'relay_unconfirmed') return words.stored;
-  if (error.retryAfterS !== null) return words.tooMany(error.retryAfterS);
+  if (error.code === 'too_many_wrong_passwords') return words.tooMany(error.retryAfterS ?? 60);
+  if (error.status === 503) return words.busy;
   return words.failed(error.message);
 }
