@@ -81,8 +81,8 @@ t.test(
     const description = await button('Talk in', 'Works').evaluate(
       (key) => key.ownerDocument.getElementById(key.getAttribute('aria-describedby') ?? '')?.textContent,
     );
-    t.equal(description, 'Only administrators may talk here. Not tried again while you hold.');
-    await page.locator('[aria-live=assertive]').filter({ hasText: 'Works: Only administrators' }).waitFor({
+    t.equal(description, 'Only dispatchers and administrators may talk here. Not tried again while you hold.');
+    await page.locator('[aria-live=assertive]').filter({ hasText: 'Works: Only dispatchers' }).waitFor({
       state: 'attached',
     });
     await page.mouse.up();

@@ -157,7 +157,7 @@ t.test('a button that may not talk says why, and the next press talks once it ma
   await button('Talk in', 'Fire 1').hover();
   await page.mouse.down();
   await page
-    .getByText('Fire 1: Only administrators may talk here. Not tried again while you hold.')
+    .getByText('Fire 1: Only dispatchers and administrators may talk here. Not tried again while you hold.')
     .first()
     .waitFor({ state: 'attached' });
   t.equal(listener.frames.length, 0);
