@@ -81,7 +81,10 @@ t.test(
     const description = await button('Talk in', 'Works').evaluate(
       (key) => key.ownerDocument.getElementById(key.getAttribute('aria-describedby') ?? '')?.textContent,
     );
-    t.equal(description, 'Only dispatchers and administrators may talk here. Not tried again while you hold.');
+    t.equal(
+      description,
+      'Only dispatchers and administrators may talk here. Not tried again while you hold.',
+    );
     await page.locator('[aria-live=assertive]').filter({ hasText: 'Works: Only dispatchers' }).waitFor({
       state: 'attached',
     });
