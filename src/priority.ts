@@ -1,8 +1,10 @@
 // Lets a thread stand back for others where they want the same core.
 import { getPriority, setPriority } from 'node:os';
 
-/** Steps behind everything else of the machine. */
-export const LOWEST = 19;
+const LOWEST = 19;
+
+/** Of long commands. With the lowest priority a busy machine gives them no time to read the answers of the database. */
+export const LONG_COMMAND = 5;
 
 /**
  * Lowers the priority of the calling thread by so many steps of `nice`, also that of threads and processes which it starts

@@ -16,7 +16,7 @@ import { hasEmbedded, startEmbedded } from '../db/embedded.js';
 import { migrate } from '../db/migrate.js';
 import { exists, hasCode, readIfThere, syncFolder } from '../files.js';
 import { createLog } from '../log.js';
-import { LOWEST, standBack } from '../priority.js';
+import { LONG_COMMAND, standBack } from '../priority.js';
 import { readVersion } from '../version.js';
 import { fail, operator, soon, withDatabaseUrl } from './running.js';
 
@@ -29,7 +29,7 @@ export async function backupCommand(
   { tokenKey: isWithKey }: { tokenKey: boolean },
 ): Promise<void> {
   if (file !== STANDARD && (await exists(file))) fail(`${file} exists: a backup replaces no file`);
-  standBack(LOWEST); // before any thread is started: audio must not wait for it
+  standBack(LONG_COMMAND); // before any thread is started: audio must not wait for it
   const { DATABASE_URL, DATA_DIR, JWT_SECRET } = readConfig();
   let told = '';
   let rows = 0;

@@ -5,12 +5,12 @@ import type { Database } from '../db/client.js';
 import { COLUMNS, csvLine, SEPARATOR } from '../fleet/csv.js';
 import { type Exported, exportedAfter, sharedNames } from '../fleet/store.js';
 import type { UserId } from '../ids.js';
-import { LOWEST, standBack } from '../priority.js';
+import { LONG_COMMAND, standBack } from '../priority.js';
 import { createNew, operator, soon, withDatabase } from './running.js';
 
 /** Writes all users with devices and talkgroups to a new file. An import of it changes nothing. */
 export async function exportCommand(file: string): Promise<void> {
-  standBack(LOWEST); // before any thread is started: audio must not wait for it
+  standBack(LONG_COMMAND); // before any thread is started: audio must not wait for it
   const count = await withDatabase(
     async (database) => {
       const target = file === '-' ? null : await createNew(file);

@@ -13,7 +13,7 @@ import { readKnown, renameDevices, takeImportLock, type Write, writeRows } from 
 import type { TalkgroupId } from '../ids.js';
 import { checkSecrets } from '../keys/secrets.js';
 import { createKeyring, type Keyring } from '../keys/wrapping.js';
-import { LOWEST, standBack } from '../priority.js';
+import { LONG_COMMAND, standBack } from '../priority.js';
 import { createTalkgroup } from '../talkgroups/store.js';
 import { createMaker, type Maker, type SecretOptions, type Secrets, secretsIn } from './made-secrets.js';
 import { fail, operator, soon, withDatabase } from './running.js';
@@ -42,7 +42,7 @@ export interface ImportOptions extends SecretOptions {
 /** Adds what the file has and the database lacks. It removes nothing, and changes no password and no device link. */
 export async function importCommand(file: string, options: ImportOptions): Promise<void> {
   const secrets = secretsIn(options);
-  standBack(LOWEST); // before any thread is started: neither audio nor logins wait for it
+  standBack(LONG_COMMAND); // before any thread is started: neither audio nor logins wait for it
   if ((await stat(file)).size > FILE_BYTES_MAX) fail(`${file} is larger than ${FILE_BYTES_MAX >> 20} MiB`);
   const { lines, errors } = readCsv(await readFile(file));
   if (lines.length === 0) refuse(errors);
