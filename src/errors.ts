@@ -82,6 +82,10 @@ export class AppError extends Error {
   }
 }
 
+/** Of an account, or its role, that is no plain user's. null: there is no such user. */
+export const notPlainUser = (account: object | string | null) =>
+  new AppError(account === null ? 'user_not_found' : 'admin_account');
+
 /** A setting has a wrong value, or two settings contradict each other. The process prints this sentence and exits. */
 export class ConfigError extends Error {
   override name = 'ConfigError';

@@ -276,9 +276,6 @@ export async function promote(
       ), promoted as (
         update users set role = 'admin' from before where users.id = before.id
         returning users.id, is_news
-      ), uncoded as (
-        -- A code of a plain user may have been made by who must not make one of an administrator.
-        delete from setup_codes where user_id in (select id from promoted where is_news)
       ), ${acting(sql, by, { act: 'admin_promoted', from: sql`from promoted where is_news`, user: sql`id` })}
       select ${notifyOwnUser(sql, notice)} ${noted} from promoted users`,
   );

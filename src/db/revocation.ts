@@ -153,8 +153,8 @@ interface Revoking extends Pick<TakingBack, 'withLogins' | 'isDemoted'> {
 
 /**
  * CTEs: `revoked` has the user. The first key holder after it needs no acceptance, unless the user revoked: who has the
- * password could otherwise log out everywhere, log in, and have keys that nobody accepted. A setup code of the user ends, too:
- * it could be in the hands that the tokens are taken from.
+ * password could otherwise log out everywhere, log in, and have keys that nobody accepted. A setup code of the user is void, too
+ * (sql/019): it could be in the hands that the tokens are taken from.
  */
 export const revoking = (
   sql: Sql,
@@ -172,8 +172,6 @@ export const revoking = (
     returning users.id, users.username, users.role, users.valid_from, users.device_id, held.device_id as device_before
   ), lost as (
     delete from key_holders where user_id in (select id from revoked) returning user_id
-  ), uncoded as (
-    delete from setup_codes where user_id in (select id from revoked)
   ), ${rotating(sql, {
     which: talkgroupsWithKeysOf(sql, isOwn ? sql`select user_id from lost` : sql`select id from revoked`),
     useInMs: 0,

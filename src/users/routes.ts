@@ -6,7 +6,7 @@ import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
 import { noticeOf, type Tell } from '../db/notice.js';
 import { dispatcherToo, revokeTokens } from '../db/revocation.js';
-import { AppError } from '../errors.js';
+import { AppError, notPlainUser } from '../errors.js';
 import { confirmAll } from '../http/confirm.js';
 import { listingOf, readListing } from '../http/paging.js';
 import { readUserId } from '../http/paths.js';
@@ -147,7 +147,7 @@ export const userRoutes =
     app.patch('/users/:id', change, async ({ params, body, actor: by, deadline }) => {
       const user = readUserId(params.id);
       const account = await store.accountOf(database, deadline, user);
-      if (account?.role !== 'user') throw refusalOf(account);
+      if (account?.role !== 'user') throw notPlainUser(account);
       const notices = body.dispatcher
         ? await store.admitDispatcher(database, deadline, { user, by })
         : await revokeTokens(database, deadline, {
@@ -156,7 +156,7 @@ export const userRoutes =
           });
       if (notices === null) {
         const now = await store.accountOf(database, deadline, user);
-        if (now?.role !== 'user') throw refusalOf(now);
+        if (now?.role !== 'user') throw notPlainUser(now);
       }
       // Whoever repeats a request that was not confirmed wants to know that the relay follows.
       await confirmAll(tell, notices ?? [noticeOf({ kind: 'user_promoted', user })], deadline);
@@ -193,7 +193,3 @@ export const userRoutes =
       return ok;
     });
   };
-
-/** Of an account that is no plain user's. */
-const refusalOf = (account: object | null) =>
-  new AppError(account === null ? 'user_not_found' : 'admin_account');

@@ -5,7 +5,7 @@ import type { Database } from '../../db/client.js';
 import type { Deadline } from '../../db/deadline.js';
 import type { Tell } from '../../db/notice.js';
 import { revokeTokens } from '../../db/revocation.js';
-import { AppError } from '../../errors.js';
+import { notPlainUser } from '../../errors.js';
 import { addressKey } from '../../http/address.js';
 import { confirmAll } from '../../http/confirm.js';
 import { readUserId } from '../../http/paths.js';
@@ -15,7 +15,6 @@ import { afterHashing, inTime, untilAnswered } from '../hash-deadlines.js';
 import { type Passwords, refuseShort } from '../passwords.js';
 import { PasswordSetting } from '../schemas.js';
 import * as store from '../store.js';
-import type { Role } from '../tokens.js';
 import { passwordToo, replacePassword } from './store.js';
 
 export interface SettingOptions {
@@ -73,7 +72,7 @@ export const settingRoutes =
       },
     ): Promise<void> {
       const role = await store.roleOf(database, deadline, user);
-      if (role !== 'user') throw refusalOf(role);
+      if (role !== 'user') throw notPlainUser(role);
       const passwordHash = await passwords.hash(body.password, inTime(deadline));
       const write = afterHashing(deadline);
       if (body.keep_tokens === true) {
@@ -89,8 +88,5 @@ export const settingRoutes =
 
     /** Deleted or promoted since it was read. */
     const refusalNow = async (user: UserId, deadline: Deadline) =>
-      refusalOf(await store.roleOf(database, untilAnswered(deadline), user));
+      notPlainUser(await store.roleOf(database, untilAnswered(deadline), user));
   };
-
-/** Of an account that is no plain user's. */
-const refusalOf = (role: Role | null) => new AppError(role === null ? 'user_not_found' : 'admin_account');

@@ -7,7 +7,7 @@ import type { Deadline } from '../../db/deadline.js';
 import { SITE_UNKNOWN } from '../../db/device-link.js';
 import { createGate } from '../../db/gate.js';
 import type { Tell } from '../../db/notice.js';
-import { AppError } from '../../errors.js';
+import { AppError, notPlainUser } from '../../errors.js';
 import { addressKey } from '../../http/address.js';
 import { confirmAll } from '../../http/confirm.js';
 import { readUserId } from '../../http/paths.js';
@@ -54,8 +54,7 @@ export const setupRoutes =
       const wanted = { user, hash, hours: body.hours ?? HOURS_PRESET, mayBeAdmin: false, by };
       const expires_at = await store.storeCode(database, deadline, wanted);
       if (expires_at !== null) return { code, expires_at };
-      const role = await roleOf(database, deadline, user);
-      throw new AppError(role === null ? 'user_not_found' : 'admin_account');
+      throw notPlainUser(await roleOf(database, deadline, user));
     });
 
     const setUp = {

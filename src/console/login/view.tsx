@@ -1,5 +1,5 @@
 // Shows the login form in a card of fixed size.
-import { signal, useSignal } from '@preact/signals';
+import { signal } from '@preact/signals';
 import type { TargetedSubmitEvent } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import { systemClock } from '../../client/clock.js';
@@ -7,18 +7,16 @@ import { loadConfig } from '../app/config.js';
 import { firstTexts as texts } from '../app/first-texts.js';
 import { loggedOut, logIn } from '../app/session.js';
 import { Icon } from '../icons/icon.js';
+import { PasswordField } from './password-field.js';
 import { createLogin } from './state.js';
 
 const { login: words } = texts;
 const login = createLogin(logIn, systemClock);
-const TEXT = { type: 'text' } as const;
-const HIDDEN = { type: 'password' } as const;
 /** Of the service. Empty until it is known. */
 const version = signal('');
 
 export function Login() {
   const out = loggedOut.value;
-  const isShown = useSignal(false);
   const username = useRef<HTMLInputElement>(null);
   useEffect(() => {
     username.current?.focus();
@@ -51,27 +49,7 @@ export function Login() {
             required
           />
         </label>
-        <label class="field">
-          {words.password}
-          <input
-            name="password"
-            {...(isShown.value ? TEXT : HIDDEN)}
-            autocomplete="current-password"
-            autocapitalize="none"
-            spellcheck={false}
-            required
-          />
-        </label>
-        <label class="row">
-          <input
-            type="checkbox"
-            checked={isShown.value}
-            onChange={(event) => {
-              isShown.value = event.currentTarget.checked;
-            }}
-          />
-          {words.showPassword}
-        </label>
+        <PasswordField text={words.password} autocomplete="current-password" />
         <p role="alert" class="error">
           {login.failure.value}
         </p>

@@ -1,18 +1,15 @@
 // Shows the page of a setup code: the user chooses a password and is logged in.
-import { useSignal } from '@preact/signals';
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { callRest, RestError } from '../../client/rest.js';
 import { createAttempt } from '../app/attempt.js';
+import { firstTexts } from '../app/first-texts.js';
 import { keepToken } from '../app/session.js';
 import { Icon } from '../icons/icon.js';
+import { PasswordField } from '../login/password-field.js';
 import { page as words } from './texts.js';
-
-const TEXT = { type: 'text' } as const;
-const HIDDEN = { type: 'password' } as const;
 
 export default function Setup() {
   const attempt = useMemo(() => createAttempt(failureText), []);
-  const isShown = useSignal(false);
   const password = useRef<HTMLInputElement>(null);
   useEffect(() => password.current?.focus(), []);
   const outcome = attempt.outcome.value;
@@ -50,28 +47,7 @@ export default function Setup() {
             defaultValue={codeIn(location.hash)}
           />
         </label>
-        <label class="field">
-          {words.password}
-          <input
-            name="password"
-            {...(isShown.value ? TEXT : HIDDEN)}
-            autocomplete="new-password"
-            autocapitalize="none"
-            spellcheck={false}
-            required
-            ref={password}
-          />
-        </label>
-        <label class="row">
-          <input
-            type="checkbox"
-            checked={isShown.value}
-            onChange={(event) => {
-              isShown.value = event.currentTarget.checked;
-            }}
-          />
-          {words.showPassword}
-        </label>
+        <PasswordField text={words.password} autocomplete="new-password" field={password} />
         <p class="quiet">{words.hint}</p>
         <p role="alert" class="error">
           {outcome?.text}
@@ -104,7 +80,7 @@ function leave(): void {
 function failureText(error: unknown): string {
   if (!(error instanceof RestError)) throw error;
   if (error.code === 'setup_code_invalid') return words.invalid;
-  if (error.code === 'device_inactive') return words.disabled;
+  if (error.code === 'device_inactive') return firstTexts.login.disabled;
   // A lost answer, too: the code may be used.
   if (error.status === 0 || error.code === 'outcome_unknown') return words.unknown;
   if (error.code === 'relay_unconfirmed') return words.stored;

@@ -6,7 +6,7 @@ import type { Deadline } from '../../db/deadline.js';
 import { linkDevice, SITE_UNKNOWN } from '../../db/device-link.js';
 import { noticeOf, type Tell } from '../../db/notice.js';
 import { revokeTokens } from '../../db/revocation.js';
-import { AppError } from '../../errors.js';
+import { AppError, notPlainUser } from '../../errors.js';
 import { confirmAll } from '../../http/confirm.js';
 import { readUserId } from '../../http/paths.js';
 import { answers, Ok, ok, UserInPath } from '../../http/schemas.js';
@@ -85,7 +85,7 @@ export const linkRoutes =
     app.delete('/users/:id/device', unlink, async ({ params, actor: by, deadline }) => {
       const user = readUserId(params.id);
       const account = await store.linkOf(database, deadline, user);
-      if (account?.role !== 'user') throw refusalOf(account);
+      if (account?.role !== 'user') throw notPlainUser(account);
       if (account.device_id !== null) await move(user, null, { by, deadline });
       else await confirmAll(tell, again(user), deadline);
       return ok;
@@ -104,13 +104,9 @@ export const linkRoutes =
       });
       if (notices !== null) return confirmAll(tell, notices, deadline);
       // Deleted or promoted since it was read.
-      throw refusalOf(await store.linkOf(database, deadline, user));
+      throw notPlainUser(await store.linkOf(database, deadline, user));
     }
   };
-
-/** Of an account that is no plain user's. */
-const refusalOf = (account: object | null) =>
-  new AppError(account === null ? 'user_not_found' : 'admin_account');
 
 /** Nothing changes, but whoever repeats a request that was not confirmed wants to know that the relay follows. */
 const again = (user: UserId) => [noticeOf({ kind: 'user_promoted', user })];
