@@ -233,21 +233,19 @@ t.test('while one has the only place in the login queue', async (t) => {
   });
 });
 
-/** bcrypt that works until it is told to be done, and finds every password right. */
+/** bcrypt that works until it is told to be done, hashes of registrations included, and finds every password right. */
 function heldBcrypt() {
   let working = 0;
   let free = () => {};
   const held = new Promise<void>((resolve) => {
     free = resolve;
   });
-  const bcrypt = {
-    hash: async () => PASSWORD_HASH,
-    async verify() {
-      working++;
-      await held;
-      return true;
-    },
-  };
+  async function work<T>(result: T): Promise<T> {
+    working++;
+    await held;
+    return result;
+  }
+  const bcrypt = { hash: () => work(PASSWORD_HASH), verify: () => work(true) };
   return { bcrypt, free, working: () => working };
 }
 
@@ -272,6 +270,9 @@ t.test('logins and registrations from two addresses leave room for a login from 
   const passwords = createPasswords({ bcrypt, waitingMax: 8 });
   const s = await service(t, { passwords, settings: { TRUST_PROXY: '127.0.0.0/8' } });
   const { login, register } = callersOf(s);
+  // Opens both connections that look accounts up: an attempt whose lookup takes too long gives its place back.
+  const taken = await Promise.all([0, 1].map(() => register(s.radio.username, '192.0.2.4')));
+  for (const { status } of taken) t.equal(status, 409);
   const others = ['192.0.2.1', '192.0.2.2'].flatMap((address) =>
     Array.from({ length: 9 }, (_, index) =>
       index % 2 === 0 ? login('admin', PASSWORD, address) : register(`${index} at ${address}`, address),

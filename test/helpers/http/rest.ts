@@ -247,9 +247,15 @@ async function start({
 
 const up = (database: Database) => until(() => database.trouble() === null);
 
-/** Resolves once it is so; whoever waits for what never comes is ended by the test's own time limit. */
+const UNTIL_MS_MAX = 60_000;
+
+/** Resolves once it is so. Rejects with the text of the condition after a minute. */
 export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 5));
+  const giveUpMs = performance.now() + UNTIL_MS_MAX;
+  while (!isSo()) {
+    if (performance.now() > giveUpMs) throw new Error(`not so within ${UNTIL_MS_MAX / 1000} s: ${isSo}`);
+    await new Promise((resolve) => setTimeout(resolve, 5));
+  }
 }
 
 async function speakingService(
