@@ -22,6 +22,7 @@ WORKDIR /app
 COPY --from=build /app/package.json ./
 COPY --from=build /app/node_modules ./node_modules
 COPY --from=build /app/sql ./sql
+COPY bench/speech.ogg ./bench/
 COPY --from=build /app/dist/src ./dist/src
 COPY --from=build /app/dist/console ./dist/console
 RUN chmod +x dist/src/cli.js && ln -s /app/dist/src/cli.js /usr/local/bin/talkgroup-radio

@@ -1,7 +1,7 @@
 # The two commands are `make run` and `make test`; each installs and builds what it needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help node install build run test test-browser test-cluster test-threads test-nodes test-platform prove chaos fuzz demo cluster bench bench-compare admin docs icons screens lint
+.PHONY: help node install build run test test-browser test-cluster test-threads test-nodes test-platform prove chaos fuzz demo cluster sandbox bench bench-compare admin docs icons screens lint
 
 # The Node of every command below: the machine's own, or a pinned one in .node where that cannot run the service.
 export OWN_PATH := $(PATH)
@@ -21,7 +21,7 @@ CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,encryption failures flo
 THREAD_TESTS = $(patsubst %,dist/test/%.test.js,cluster/thread-floors cluster/thread-limits cluster/thread-moves cluster/threads faults/threads)
 # What takes long: the strongest legal and illegal clients, commands and the programs that pages and backups start, and
 # faults that are waited for. Not in `make test`, which is to stay below five minutes, but in `make test-platform`.
-LONG_TESTS = $(patsubst %,dist/test/%.test.js,client-package db/backup docs/backups docs/getting-started docs/websocket-guide faults/clocks faults/hostile faults/limits-of-the-machine http/certificate-renewal http/cli http/fleet http/import runtime/run)
+LONG_TESTS = $(patsubst %,dist/test/%.test.js,client-package db/backup docs/backups docs/getting-started docs/websocket-guide faults/clocks faults/hostile faults/limits-of-the-machine http/certificate-renewal http/cli http/fleet http/import runtime/run runtime/sandbox)
 # What needs a browser. The smoke set is part of `make test`.
 SMOKE_TESTS = dist/test/browser/smoke.test.js
 BROWSER_TESTS = $(filter-out $(SMOKE_TESTS),$(filter dist/test/browser/%,$(TESTS)))
@@ -145,6 +145,10 @@ prove: lint build ## run the tests with the full counts of races, cuts and kills
 # Settings as for `make run`. The ports of each further node are 10 higher. NATS_SERVER is the path of the program.
 cluster: build ## start three nodes, three nats-servers and a database, to try out failures
 	@exec $(NODE) dist/src/local-cluster.js $(if $(NATS_SERVER),--nats-server '$(NATS_SERVER)')
+
+# Ports as for `make run`. It takes no other setting that decides who gets in.
+sandbox: build ## start a service with 50 radios that talk and move, and an echo, to write an app against
+	@exec $(NODE) dist/src/sandbox.js
 
 demo: build ## send real speech between two radios, print latency and loss, NODES=2: on two nodes
 	$(NODE) dist/bench/demo.js

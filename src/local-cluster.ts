@@ -19,6 +19,7 @@ import { deadlineIn } from './db/deadline.js';
 import { type EmbeddedPostgres, startEmbedded } from './db/embedded.js';
 import { migrate } from './db/migrate.js';
 import { type LocalProcess, type LocalProgram, startProcess } from './local-process.js';
+import { runUntilInterrupted } from './local-run.js';
 import { createLog } from './log.js';
 
 const MAIN = fileURLToPath(new URL('./main.js', import.meta.url));
@@ -46,33 +47,7 @@ interface NatsPlace {
   readonly routePort: number;
 }
 
-const interrupted = new Promise<void>((resolve) => {
-  interrupt.signal.addEventListener('abort', () => resolve());
-});
-for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => interrupt.abort());
-// As when the reader of a pipe ends: nobody would see what goes on.
-for (const stream of [process.stdout, process.stderr]) stream.on('error', () => interrupt.abort());
-// An unhandled rejection arrives here, too.
-process.on('uncaughtException', (error) => {
-  console.error(`fault in the local cluster: ${error.stack}`);
-  process.exitCode = 1;
-  interrupt.abort();
-});
-
-const starting = start();
-try {
-  await Promise.race([starting, interrupted]);
-  await interrupted;
-  console.log('stopping');
-} catch (error) {
-  const { message } = error as Error;
-  console.error(
-    `cannot start the cluster: ${message}${/cannot listen|in use/.test(message) ? LEFT_OVER : ''}`,
-  );
-  process.exitCode = 1;
-}
-interrupt.abort();
-await stop();
+await runUntilInterrupted({ name: 'local cluster', interrupt, start, stop, leftOver: LEFT_OVER });
 
 async function start(): Promise<void> {
   const { nodes, servers, programs } = readArguments();
@@ -122,10 +97,10 @@ async function start(): Promise<void> {
 }
 
 /** Nodes before nats-servers, and the database last: each goes on with what it needs until its end. */
-async function stop(): Promise<void> {
+async function stop(started: Promise<void>): Promise<void> {
   await Promise.all(running.nodes.map((one) => one.stop()));
   await Promise.all(running.servers.map((one) => one.stop()));
-  await starting.catch(() => {}); // it has seen the end of what it waited for
+  await started;
   await postgres?.stop();
 }
 

@@ -101,7 +101,7 @@ const walls: Wall[] = [
     breaches: (file) => (inSrc(file) ? loadedAtOnce(file).filter((from) => /\/nats\.js$/.test(from)) : []),
   },
   {
-    name: 'the environment is read by config/config.ts and listening.ts, handed on by local-cluster.ts, and that is all',
+    name: 'the environment is read by config/config.ts and listening.ts, handed on by local-cluster.ts and sandbox.ts, and that is all',
     broken: [
       'src/log.ts',
       'process.env.HOME',
@@ -355,6 +355,7 @@ function isForeign({ path, from, isType }: Import & { path: string }): boolean {
 const onlyNode = new Set([
   'src/client/node.ts',
   'src/client/encryption/holder-file.ts',
+  'src/client/terminal/crowd.ts',
   'src/client/terminal/echo.ts',
   'src/client/terminal/keys.ts',
   'src/client/terminal/opening.ts',
@@ -375,6 +376,7 @@ function clientPackages(path: string): string[] {
   if (path === 'src/client/encryption/holder.ts') return ['hpke']; // on WebCrypto, in browsers, too
   // WebCrypto is asynchronous, and a frame is sealed in the step in which it is sent.
   if (path === 'src/client/encryption/browser-primitives.ts') return ['@noble/ciphers', '@noble/hashes'];
+  if (path === 'src/client/terminal/crowd.ts') return ['node:timers', 'node:url'];
   if (path === 'src/client/audio/ogg.ts') return ['mediabunny']; // runs in browsers, too
   return [];
 }
@@ -421,8 +423,13 @@ function loadedAtOnce({ tree }: SourceFile): string[] {
     .filter((from) => !/^(commander$|node:|\.\/commands\/declared\/)/.test(from));
 }
 
-/** The second one for the health check, which must load in no time. The third one hands all of it to other processes. */
-const environmentReaders = new Set(['src/config/config.ts', 'src/listening.ts', 'src/local-cluster.ts']);
+/** The second one for the health check, which must load in no time. The others hand it to other processes. */
+const environmentReaders = new Set([
+  'src/config/config.ts',
+  'src/listening.ts',
+  'src/local-cluster.ts',
+  'src/sandbox.ts',
+]);
 
 function environmentReads(file: SourceFile): string[] {
   const imported = importing(file, ({ from }) => from === 'node:process' || from === 'process');

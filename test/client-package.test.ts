@@ -54,10 +54,11 @@ t.test('the package has the code and its types, and neither tests nor source map
     'dist/src/client/radio.d.ts',
     'dist/src/cli.js',
     'dist/console/index.html',
+    'bench/speech.ogg',
   ])
     t.ok(paths.includes(path), path);
   t.ok(paths.some((path) => path.startsWith('sql/')));
-  const known = /^(package\.json|README\.md|(dist\/src|dist\/console|sql)\/.*(?<!\.map))$/;
+  const known = /^(package\.json|README\.md|bench\/speech\.ogg|(dist\/src|dist\/console|sql)\/.*(?<!\.map))$/;
   t.strictSame(
     paths.filter((path) => !known.test(path)),
     [],

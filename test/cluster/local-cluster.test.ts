@@ -1,10 +1,10 @@
 // `make cluster` and `make demo NODES=2`: nodes, nats-servers and a database that start and end with one command.
-import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
+import { startLocal } from '../helpers/local-run.js';
 import { run, unless } from '../helpers/programs.js';
 
 const skip = unless('nats-server');
@@ -17,51 +17,8 @@ const FAULTY = `data:text/javascript,${encodeURIComponent(`
 
 t.setTimeout(300_000);
 
-/** Starts the cluster on free ports. `prints` resolves with the match when it has printed such a text. */
-function startCluster(t: Test, dataDir: string, more: Record<string, string> = {}) {
-  const child = spawn(process.execPath, [PROGRAM, '--nodes', '2'], {
-    env: { PATH: process.env.PATH, DATA_DIR: dataDir, PORT: '0', WS_PORT: '0', METRICS_PORT: '0', ...more },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
-  const exited = once(child, 'close') as Promise<[code: number | null]>;
-  t.teardown(async () => {
-    child.kill('SIGTERM');
-    await exited;
-  });
-  const output = outputOf(child);
-  return {
-    ...output,
-    signal: (name: NodeJS.Signals) => child.kill(name),
-    /** Closes the pipe that it prints to. */
-    closeOutput: () => child.stdout?.destroy(),
-    exited,
-  };
-}
-
-function outputOf(child: ChildProcess) {
-  let text = '';
-  let errors = '';
-  let look = () => {};
-  child.stderr?.on('data', (chunk: string) => {
-    errors += chunk;
-  });
-  for (const stream of [child.stdout, child.stderr]) {
-    stream?.setEncoding('utf8').on('data', (chunk: string) => {
-      text += chunk;
-      look();
-    });
-  }
-  const prints = (sign: RegExp) =>
-    new Promise<RegExpExecArray>((resolve, reject) => {
-      look = () => {
-        const found = sign.exec(text);
-        if (found !== null) resolve(found);
-      };
-      look();
-      child.once('close', () => reject(new Error(`it ended: ${text}`)));
-    });
-  return { text: () => text, errors: () => errors, prints };
-}
+const startCluster = (t: Test, dataDir: string, more: Record<string, string> = {}) =>
+  startLocal(t, { args: [PROGRAM, '--nodes', '2'], env: { DATA_DIR: dataDir, ...more } });
 
 /** The processes that it has started, in their order. */
 const processesOf = (text: string) => [...text.matchAll(/process (\d+)$/gm)].map(([, pid]) => Number(pid));
@@ -159,7 +116,7 @@ t.test('a local cluster on a port that is taken ends, and names the port', { ski
   const [code] = await cluster.exited;
   t.equal(code, 1);
   const reason = new RegExp(
-    `^cannot start the cluster: node 1 ended before it was ready \\(.*\\): .*PORT.*${port}`,
+    `^cannot start the local cluster: node 1 ended before it was ready \\(.*\\): .*PORT.*${port}`,
   );
   t.match(cluster.errors(), reason);
 });
@@ -169,7 +126,10 @@ t.test('without nats-server the local cluster does not start, and names the pack
     env: { DATA_DIR: t.testdir({}) },
   });
   t.equal(code, 1);
-  t.match(output, /^cannot start the cluster: nats-server is missing\. Install the package nats-server: /);
+  t.match(
+    output,
+    /^cannot start the local cluster: nats-server is missing\. Install the package nats-server: /,
+  );
 });
 
 t.test('the demo on two nodes hears every packet', { skip }, async (t) => {

@@ -11,7 +11,9 @@ import { join } from 'node:path';
 import t, { type Test } from 'tap';
 import { WebSocket, WebSocketServer } from 'ws';
 import { readOpus, writeOpus } from '../../src/client/audio/ogg.js';
+import type { HeardEnd } from '../../src/client/hearing/channel.js';
 import { createRadio } from '../../src/client/node.js';
+import { crowd, inWords } from '../../src/client/terminal/crowd.js';
 import { echo } from '../../src/client/terminal/echo.js';
 import { openKeys } from '../../src/client/terminal/keys.js';
 import { listenToFile, talkFile } from '../../src/client/terminal/terminal.js';
@@ -455,3 +457,71 @@ t.test('two echoes in one talkgroup repeat what is said once each', async (t) =>
   await comesTrue('all ends are heard', async () => bursts >= 6);
   t.equal(bursts, 6, 'two talks and one repetition of each by each echo');
 });
+
+t.test(
+  'a crowd talks, hears itself and moves until it is ended, without whom the relay has closed',
+  async (t) => {
+    const { s, folder } = await setUp(t);
+    const units = await Promise.all(
+      ['u1', 'u2', 'u3'].map((name) => s.person(name, { serial: `SN-${name}` })),
+    );
+    const group = await s.talkgroup('Crowd', ...units);
+    await s.sql`update users set password_hash = ${PASSWORD_HASH} where username like 'u_'`;
+    const members = units.map(({ name: username }) => ({ username, password: PASSWORD }));
+    const lines: string[] = [];
+    const stop = new AbortController();
+    t.teardown(() => stop.abort());
+    const area = { lat: 53.55, lng: 9.99, km: 2 };
+    const done = crowd({
+      ...{ rest: s.rest, url: s.ws, members, area, talking: 0.5, signal: stop.signal },
+      report: (line) => lines.push(line),
+    });
+    await comesTrue('all are there', () => lines.includes('3 radios are there'));
+    const watcher = createRadio({ url: s.ws, token: units[0]?.token ?? '' });
+    t.teardown(() => watcher.close());
+    await watcher.opened;
+    const talked = new Promise<HeardEnd>((resolve) => watcher.on('talk_ended', resolve));
+    t.match(await talked, { talkgroup_id: group.id, code: 'released' });
+    const places = () => s.sql<{ lat: number; lng: number }[]>`
+    select f.lat, f.lng from gps_fixes f join devices d on d.id = f.device_id where d.serial like 'SN-u_'`;
+    await comesTrue('each has a position', async () => (await places()).length === 3);
+    for (const { lat, lng } of await places()) {
+      const north = (lat - area.lat) * 111.32;
+      const east = (lng - area.lng) * 111.32 * Math.cos((area.lat * Math.PI) / 180);
+      t.ok(Math.hypot(north, east) <= area.km, `${north} km north, ${east} km east`);
+    }
+    await s.revoke('u2');
+    await comesTrue('the revoked one is told of', () =>
+      lines.includes('u2: the relay closed the connection: invalid token'),
+    );
+    stop.abort();
+    const figures = await done;
+    t.match(figures, { radios: 3, denied: 0, missed: 0 });
+    t.ok(figures.talks > 0 && figures.heard > 0, inWords(figures));
+
+    const users = join(folder, 'users.csv');
+    const command = ['radio', 'crowd', '1', '--rest', s.rest, '--url', s.ws, '--users', users];
+    for (const [rows, failure] of [
+      ['username,password\nu1,wrong\n', `u1 cannot log in at ${s.rest}: invalid credentials`],
+      ['username\nu1\n', `${users}, line 2: a radio needs a username and a password`],
+      ['username,password\n', `${users} has users for 0 of the 1 radios`],
+      ['name,password\nu1,x\n', `${users}, line 1: `],
+    ] as const) {
+      await writeFile(users, rows);
+      const { code, output } = await runCommand(command, {});
+      t.equal(code, 1);
+      t.ok(output.startsWith(failure), output);
+    }
+    for (const option of [
+      ['--talking', '0.51'],
+      ['--talking', '-1'],
+      ['--area', '53.5,10'],
+      ['--area', '86,10,1'],
+      ['--area', '53.5,10,0'],
+    ])
+      t.match(await runCommand([...command, ...option], {}), {
+        code: 1,
+        output: new RegExp(`^${option[0]} must be`),
+      });
+  },
+);

@@ -104,6 +104,25 @@ export function declareRadio(program: Command): void {
       const { echo } = await import('../../client/terminal/echo.js');
       await echo({ ...options, signal: interrupted(), report: (line) => console.error(line) });
     });
+
+  radio
+    .command('crowd')
+    .argument('<n>', 'number of radios, 1 to 500')
+    .description('connect many radios that listen, talk now and then, and move, until Ctrl-C')
+    .addOption(urlOption())
+    .requiredOption('--rest <url>', 'address of the REST API, such as http://127.0.0.1:3000')
+    .requiredOption('--users <file>', 'CSV file with the columns username and password, as `import` takes it')
+    .option('--talking <share>', 'how much of its time each radio talks, 0 to 0.5', '0.02')
+    .option('--area <lat,lng,km>', 'where the radios move. Without it they report no position')
+    .action(
+      async (
+        count: string,
+        options: { url: string; rest: string; users: string; talking: string; area?: string },
+      ) => {
+        const { crowdCommand } = await import('../crowd.js');
+        await crowdCommand(count, { ...options, signal: interrupted() });
+      },
+    );
 }
 
 /** The keys of a radio with --holder. */
