@@ -1,8 +1,9 @@
 // Makes passwords or setup codes for new users of an import, and writes them to a file that only its owner can read.
 import { randomInt } from 'node:crypto';
 import { createPasswords } from '../auth/passwords.js';
+import { setupLink } from '../client/setup-link.js';
 import { readConfig } from '../config/config.js';
-import { HOURS_PRESET, newSetupCode, setupLink } from '../credentials/setup-codes.js';
+import { HOURS_PRESET, newSetupCode } from '../credentials/setup-codes.js';
 import { csvLine } from '../fleet/csv.js';
 import { readHours, readOrigin } from './accounts.js';
 import { createNew, fail } from './running.js';

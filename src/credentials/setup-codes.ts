@@ -35,6 +35,3 @@ export function readSetupCode(text: string): Buffer | null {
 }
 
 const hashOf = (characters: string) => createHash('sha256').update(characters).digest();
-
-/** The address at which the console takes the code. What is behind `#` reaches no server and no log. */
-export const setupLink = (origin: string, code: string) => `${origin}/console/#setup=${code}`;

@@ -1,5 +1,6 @@
 // Begins the console: shows the login form, or continues the session from before a reload.
 import { render } from 'preact';
+import { SETUP_HASH } from '../../client/setup-link.js';
 import { Login } from '../login/view.js';
 import { followTheme } from '../settings/page-look.js';
 import { createSettings } from '../settings/state.js';
@@ -11,7 +12,7 @@ const loadSetup = () => import('../setup/page.js');
 const loadShell = () => withStylesheet('shell/desk.css', import('../shell/shell.js'));
 
 /** A link with a setup code, also in a tab that is logged in. */
-const isSetup = () => location.hash.startsWith('#setup=');
+const isSetup = () => location.hash.startsWith(SETUP_HASH);
 
 function App() {
   if (isSetup()) return <Lazy load={loadSetup} />;

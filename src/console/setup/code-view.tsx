@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { encode } from 'uqr';
 import type { Rest } from '../../client/rest.js';
+import { setupLink } from '../../client/setup-link.js';
 import { createAttempt } from '../app/attempt.js';
 import { card as words } from './texts.js';
 
@@ -54,7 +55,7 @@ export function SetupCode({ user, rest, inWords, when }: CodeProps) {
 }
 
 function Shown({ made, name, when }: { made: Made; name: string } & Pick<CodeProps, 'when'>) {
-  const link = `${location.origin}/console/#setup=${made.code}`;
+  const link = setupLink(location.origin, made.code);
   const isCopied = useSignal(false);
   return (
     <section class="setup-code" aria-label={words.code(name)}>

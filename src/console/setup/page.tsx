@@ -1,6 +1,7 @@
 // Shows the page of a setup code: the user chooses a password and is logged in.
 import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { callRest, RestError } from '../../client/rest.js';
+import { SETUP_HASH } from '../../client/setup-link.js';
 import { createAttempt } from '../app/attempt.js';
 import { firstTexts } from '../app/first-texts.js';
 import { keepToken } from '../app/session.js';
@@ -65,7 +66,7 @@ export default function Setup() {
 
 function codeIn(hash: string): string {
   try {
-    return decodeURIComponent(hash.replace(/^#setup=/, ''));
+    return decodeURIComponent(hash.slice(SETUP_HASH.length));
   } catch {
     return ''; // URIError: a link that was cut
   }
