@@ -41,7 +41,7 @@ await runUntilInterrupted({
 async function start(): Promise<void> {
   const { HOST } = process.env;
   if (HOST && !isLoopback(HOST))
-    throw new Error(`HOST must be on loopback, for everybody knows the passwords, got "${HOST}"`);
+    throw new Error(`HOST must be on loopback, for the passwords are well known, got "${HOST}"`);
   await mkdir(FOLDER, { recursive: true, mode: 0o700 });
   const env = settings();
   const { output } = await startProcess({
