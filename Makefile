@@ -1,7 +1,7 @@
 # The two commands are `make run` and `make test`; each installs and builds what it needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help node install build run test test-browser test-cluster test-threads test-nodes test-platform prove chaos fuzz demo cluster sandbox bench bench-compare admin docs icons screens lint
+.PHONY: help node install build run test test-browser test-cluster test-threads test-nodes test-platform prove chaos fuzz demo cluster sandbox bench bench-compare admin docs icons screens release lint
 
 # The Node of every command below: the machine's own, or a pinned one in .node where that cannot run the service.
 export OWN_PATH := $(PATH)
@@ -21,7 +21,7 @@ CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,encryption failures flo
 THREAD_TESTS = $(patsubst %,dist/test/%.test.js,cluster/thread-floors cluster/thread-limits cluster/thread-moves cluster/threads faults/threads)
 # What takes long: the strongest legal and illegal clients, commands and the programs that pages and backups start, and
 # faults that are waited for. Not in `make test`, which is to stay below five minutes, but in `make test-platform`.
-LONG_TESTS = $(patsubst %,dist/test/%.test.js,client-package db/backup docs/backups docs/getting-started docs/websocket-guide faults/clocks faults/hostile faults/limits-of-the-machine http/certificate-renewal http/cli http/fleet http/import runtime/run runtime/sandbox)
+LONG_TESTS = $(patsubst %,dist/test/%.test.js,client-package db/backup docs/backups docs/getting-started docs/websocket-guide faults/clocks faults/hostile faults/limits-of-the-machine http/certificate-renewal http/cli http/fleet http/import release runtime/run runtime/sandbox)
 # What needs a browser. The smoke set is part of `make test`.
 SMOKE_TESTS = dist/test/browser/smoke.test.js
 BROWSER_TESTS = $(filter-out $(SMOKE_TESTS),$(filter dist/test/browser/%,$(TESTS)))
@@ -177,6 +177,10 @@ docs: build ## write the generated pages and parts of pages under docs/
 
 icons: build ## write the icons of the console, from the package that src/console/draw-icons.ts names
 	@$(NODE) dist/src/console/draw-icons.js && $(BIN)/biome format --write src/console/icons
+
+# Publishes nothing. What it writes and how it is installed: docs/operations.md, Install from an archive.
+release: build ## write the archives of a release to dist/release
+	@$(NODE) dist/src/release.js
 
 lint: install ## run the formatter and the linter in check mode
 	$(BIN)/biome check --error-on-warnings

@@ -19,8 +19,11 @@ export interface LockedPackage {
 /** By folder, `node_modules/tap/node_modules/x`; '' is the project itself. */
 export type Lock = Readonly<Record<string, LockedPackage>>;
 
+/** Of a clone, or of the archive of a release. */
 export function readLock(project: string): Lock {
-  return JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8')).packages;
+  const ofRelease = join(project, 'npm-shrinkwrap.json');
+  const file = existsSync(ofRelease) ? ofRelease : join(project, 'package-lock.json');
+  return JSON.parse(readFileSync(file, 'utf8')).packages;
 }
 
 /** Version of each package on the disk, by its folder; what npm noted down is not asked. */

@@ -1,0 +1,139 @@
+// `make release`: writes the archives of a release, with their check sums and what changed, and publishes nothing.
+import { execFile } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { dirname, join, resolve } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+const ROOT = fileURLToPath(new URL('../../', import.meta.url));
+/** Of the package for apps: the client without the service and its dependencies. */
+const CLIENT_NAME = 'talkgroup-radio-client';
+/** What a compiled file imports, or takes types from. */
+const IMPORTED = /(?:\bfrom|\bimport)\s*\(?\s*['"]([^'"]+)['"]/g;
+
+const [folder = join(ROOT, 'dist/release')] = process.argv.slice(2);
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>;
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly files: readonly string[];
+  readonly [field: string]: unknown;
+}
+
+interface Locked {
+  readonly dev?: boolean;
+  readonly devDependencies?: unknown;
+}
+
+const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as Manifest;
+await rm(folder, { recursive: true, force: true });
+await mkdir(folder, { recursive: true });
+const work = await mkdtemp(join(folder, 'work-'));
+try {
+  await writeService();
+  await writeClient();
+} finally {
+  await rm(work, { recursive: true });
+}
+await writeFile(join(folder, 'CHANGES.md'), await changes());
+await writeSums();
+const commit = (await run('git', ['rev-parse', 'HEAD'])).trim();
+const isChanged = (await run('git', ['status', '--porcelain'])) !== '';
+console.log(
+  `version ${manifest.version}, commit ${commit}${isChanged ? ' with changes that are not committed' : ''}`,
+);
+console.log((await readFile(join(folder, 'SHA256SUMS'), 'utf8')).trimEnd());
+
+/** The package as npm packs it, and the versions of all packages that it loads: an install resolves nothing anew. */
+async function writeService(): Promise<void> {
+  const [packed = ''] = JSON.parse(await pack(ROOT, work)).map(
+    ({ filename }: { filename: string }) => filename,
+  );
+  await run('tar', ['-xzf', join(work, packed), '-C', work]);
+  const service = join(work, 'package');
+  const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'));
+  const packages = Object.entries(lock.packages as Record<string, Locked>)
+    .filter(([, { dev }]) => dev !== true)
+    .map(([path, { devDependencies, ...locked }]) => [path, locked]);
+  await writeJson(join(service, 'npm-shrinkwrap.json'), { ...lock, packages: Object.fromEntries(packages) });
+  const { devDependencies, scripts, files, ...rest } = manifest;
+  await writeJson(join(service, 'package.json'), { ...rest, files: [...files, 'npm-shrinkwrap.json'] });
+  await pack(service, folder);
+}
+
+/** The entries of the client and the files that they reach, with the packages that those import. */
+async function writeClient(): Promise<void> {
+  const client = join(work, CLIENT_NAME);
+  const exported = Object.entries(manifest.exports).filter(([name]) => name.startsWith('./client'));
+  const entries = exported.flatMap(([, target]) =>
+    typeof target === 'string' ? target : Object.values(target),
+  );
+  const { files, packages } = await reached(entries.map((path) => join(ROOT, path)));
+  for (const file of files) await cp(file, join(client, file.slice(ROOT.length)));
+  const { version, type, license, engines } = manifest;
+  await writeJson(join(client, 'package.json'), {
+    ...{ name: CLIENT_NAME, version, type, license, private: true, engines },
+    description: 'Client of the Talkgroup Radio Service, for Node.js and browsers',
+    exports: Object.fromEntries(exported.map(([name, target]) => [name.replace('./client', '.'), target])),
+    dependencies: Object.fromEntries(
+      Object.entries(manifest.dependencies).filter(([name]) => packages.has(name)),
+    ),
+  });
+  await pack(client, folder);
+}
+
+async function reached(entries: readonly string[]) {
+  const files = new Set<string>();
+  const packages = new Set<string>();
+  const waiting = [...entries];
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (files.has(file)) continue;
+    files.add(file);
+    if (file.endsWith('.js')) waiting.push(file.replace(/\.js$/, '.d.ts'));
+    for (const [, from = ''] of (await readFile(file, 'utf8')).matchAll(IMPORTED)) {
+      const [scopeOrName = '', name = ''] = from.split('/');
+      if (from.startsWith('.')) waiting.push(resolve(dirname(file), typesOf(file, from)));
+      else packages.add(scopeOrName.startsWith('@') ? `${scopeOrName}/${name}` : scopeOrName);
+    }
+  }
+  return { files, packages };
+}
+
+/** Types import types, also of files whose code is not needed. */
+function typesOf(file: string, from: string): string {
+  return file.endsWith('.d.ts') ? from.replace(/\.js$/, '.d.ts') : from;
+}
+
+/** The part of this version. */
+async function changes(): Promise<string> {
+  const text = await readFile(join(ROOT, 'CHANGELOG.md'), 'utf8');
+  const part = text.split(/^(?=## )/m).find((one) => one.startsWith(`## ${manifest.version}`));
+  if (part === undefined) throw new Error(`CHANGELOG.md has no part for version ${manifest.version}`);
+  return part;
+}
+
+/** As `sha256sum --check` reads it. */
+async function writeSums(): Promise<void> {
+  const lines: string[] = [];
+  for (const name of (await readdir(folder)).sort()) {
+    const hash = createHash('sha256').update(await readFile(join(folder, name)));
+    lines.push(`${hash.digest('hex')}  ${name}\n`);
+  }
+  await writeFile(join(folder, 'SHA256SUMS'), lines.join(''));
+}
+
+function writeJson(file: string, value: unknown): Promise<void> {
+  return writeFile(file, `${JSON.stringify(value, null, 2)}\n`);
+}
+
+function pack(from: string, to: string): Promise<string> {
+  return run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', to], from);
+}
+
+async function run(program: string, args: readonly string[], cwd = ROOT): Promise<string> {
+  const { stdout } = await promisify(execFile)(program, args, { cwd, maxBuffer: 10 << 20 });
+  return stdout;
+}
