@@ -30,6 +30,7 @@ import { trustIn } from '../proxies.js';
 import { certificateFiles } from '../tls/certificate.js';
 import type { Bus } from './cluster/bus.js';
 import { openPorts } from './cluster/carriers/ports.js';
+import { withoutZeros } from './figures/counts.js';
 import { createRelay, type RelayOptions } from './hub/relay.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
 import { refOf } from './requests/read.js';
@@ -292,7 +293,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       await Promise.all([engine.close(), relay.stored(), relay.left()]);
       await bus?.close();
       await notices?.close();
-      log.info({ counts: relay.counts }, 'relay closed');
+      log.info({ counts: withoutZeros(relay.counts) }, 'relay closed');
     },
   };
 }
