@@ -25,7 +25,7 @@ export interface Station {
   ask(message: object): Promise<ServerMessage>;
 }
 
-/** A service in use answers within some milliseconds. Whoever waits as long as this has no answer. */
+/** A service in use answers within some milliseconds. After this time it does not answer. */
 const ANSWER_MS_MAX = 10_000;
 
 export function openStation({ url, token, talkgroup, receive, told, lost }: StationOptions): Station {
@@ -89,7 +89,7 @@ async function inTime<T>(answer: Promise<T>, what: string): Promise<T> {
       () => reject(new Refused(`no ${what} within ${ANSWER_MS_MAX / 1000} s`)),
       ANSWER_MS_MAX,
     );
-    timer.unref(); // the socket keeps the process, and whoever closes it waits no more
+    timer.unref(); // an open socket keeps the process alive
   });
   try {
     return await Promise.race([answer, late]);
