@@ -1,7 +1,7 @@
 # The two commands are `make run` and `make test`; each installs and builds what it needs.
 SHELL := /bin/sh
 .DEFAULT_GOAL := help
-.PHONY: help node install build run test test-browser test-cluster test-threads test-nodes test-platform prove chaos fuzz demo cluster sandbox bench bench-compare admin docs icons screens release lint
+.PHONY: help node install build run test test-browser test-cluster test-threads test-nodes test-platform prove chaos fuzz demo cluster sandbox bench bench-compare load admin docs icons screens release lint
 
 # The Node of every command below: the machine's own, or a pinned one in .node where that cannot run the service.
 export OWN_PATH := $(PATH)
@@ -21,7 +21,7 @@ CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,encryption failures flo
 THREAD_TESTS = $(patsubst %,dist/test/%.test.js,cluster/thread-floors cluster/thread-limits cluster/thread-moves cluster/threads faults/threads)
 # What takes long: the strongest legal and illegal clients, commands and the programs that pages and backups start, and
 # faults that are waited for. Not in `make test`, which is to stay below five minutes, but in `make test-platform`.
-LONG_TESTS = $(patsubst %,dist/test/%.test.js,client-package db/backup docs/backups docs/getting-started docs/websocket-guide faults/clocks faults/hostile faults/limits-of-the-machine http/certificate-renewal http/cli http/fleet http/import release runtime/run runtime/sandbox)
+LONG_TESTS = $(patsubst %,dist/test/%.test.js,client-package db/backup docs/backups docs/getting-started docs/websocket-guide faults/clocks faults/hostile faults/limits-of-the-machine http/certificate-renewal http/cli http/fleet http/import release runtime/load runtime/run runtime/sandbox)
 # What needs a browser. The smoke set is part of `make test`.
 SMOKE_TESTS = dist/test/browser/smoke.test.js
 BROWSER_TESTS = $(filter-out $(SMOKE_TESTS),$(filter dist/test/browser/%,$(TESTS)))
@@ -158,6 +158,11 @@ bench: build ## measure relay latency and CPU per delivered frame, beside other 
 
 bench-compare: build ## compare two results: make bench-compare A=before.json B=bench/results/own
 	@$(NODE) dist/bench/report/compare.js '$(A)' '$(B)'
+
+# Each by its name: bash has a SECONDS of its own.
+load: build ## measure a service in use: make load URL=wss://... TOKENS=FILE TALKGROUP=ID LISTENERS=200 TALKERS=1 SECONDS=30
+	@URL='$(URL)' TOKENS='$(TOKENS)' TALKGROUP='$(TALKGROUP)' LISTENERS='$(LISTENERS)' TALKERS='$(TALKERS)' SECONDS='$(SECONDS)' \
+	  OTHERS_HEAR='$(OTHERS_HEAR)' SERVICE_PIDS='$(SERVICE_PIDS)' $(NODE) dist/bench/load.js
 
 admin: build ## add an administrator: make admin NAME=ann (asks for the password)
 	@$(NODE) dist/src/cli.js admin add $(if $(PROMOTE),--promote) '$(NAME)'

@@ -23,6 +23,12 @@ program
   .action(async (username: string) => (await accounts()).revokeCommand(username));
 
 program
+  .command('token')
+  .argument('<username...>', 'users that get a token, none of them an administrator')
+  .description('print a token for each user, as a line with name, tab and token. A token does not expire.')
+  .action(async (usernames: string[]) => (await import('./commands/token.js')).tokenCommand(usernames));
+
+program
   .command('migrate')
   .description('migrate the database to the schema version of this release')
   .action(async () => (await service()).migrateCommand());

@@ -1,5 +1,6 @@
-// Connects a radio on a raw TCP socket in the dialect of its server, at a fraction of the cost of a client library.
-import { connect, type Socket } from 'node:net';
+// Connects a radio on a raw TCP or TLS socket in the dialect of its server, at a fraction of the cost of a client library.
+import { connect, isIP, type Socket, type TcpNetConnectOpts } from 'node:net';
+import { connect as connectTls } from 'node:tls';
 import type { Dialect, Line, OpenDialect, Receive } from './dialects/dialect.js';
 import { openMqtt } from './dialects/mqtt.js';
 import { openNats } from './dialects/nats.js';
@@ -19,7 +20,7 @@ export type DialectName = keyof typeof DIALECTS;
 
 /** Where a radio connects; plain data. */
 export interface Target {
-  /** `ws://host:port/path`, `mqtt://host:port` or `nats://host:port`; plain text only. */
+  /** `ws://host:port/path`, `wss://host:port/path`, `mqtt://host:port` or `nats://host:port`. */
   readonly url: string;
   readonly dialect: DialectName;
   /** Who hears whom; 0 when left out. The relay does not ask for it: it has the user's talkgroups, and the frame's. */
@@ -53,10 +54,13 @@ export class ConnectionLost extends Error {
   override name = 'ConnectionLost';
   /** The server's close code; null: it dropped the connection, or never took it. */
   readonly code: number | null;
+  /** The server's reason beside that code, or its status line. Empty: it gave none. */
+  readonly reason: string;
 
-  constructor(message: string, code: number | null = null) {
+  constructor(message: string, code: number | null = null, reason = '') {
     super(message);
     this.code = code;
+    this.reason = reason;
   }
 }
 
@@ -68,6 +72,8 @@ const NOTHING = Buffer.alloc(0);
 export class RawRadio {
   /** Resolves when the server hears and serves this radio; rejects when the connection ends before. */
   readonly joined: Promise<void>;
+  /** Resolves when the socket is closed, whoever ended it. */
+  readonly closed: Promise<void>;
   private readonly options: RadioOptions;
   private readonly socket: Socket;
   private readonly dialect: Dialect;
@@ -90,17 +96,10 @@ export class RawRadio {
     this.joined.catch(() => {}); // whoever does not wait for it hears of it from `lost`
     const url = new URL(options.target.url);
     this.dialect = DIALECTS[options.target.dialect](this.line(url));
-    this.socket = connect({
-      host: url.hostname,
-      port: Number(url.port),
-      noDelay: true,
-      ...(options.localAddress !== undefined && { localAddress: options.localAddress }),
-      ...(options.target.localPort !== undefined && { localPort: options.target.localPort }),
-      onread: { buffer: this.buffer, callback: (length) => this.read(length) },
-    });
-    this.socket.on('connect', () => this.dialect.begin());
+    this.socket = this.open(url);
     this.socket.on('error', ({ message }) => this.lose(new ConnectionLost(message)));
     this.socket.on('close', () => this.lose(new ConnectionLost('the server dropped a connection')));
+    this.closed = new Promise((resolve) => this.socket.once('close', () => resolve()));
   }
 
   /** An audio frame, whole in one write; `frame` is left alone. */
@@ -157,6 +156,28 @@ export class RawRadio {
     this.socket.end(this.dialect.goodbye);
   }
 
+  /** The dialect begins when the connection stands. */
+  private open({ protocol, hostname, port }: URL): Socket {
+    const { target, localAddress } = this.options;
+    const isSecure = protocol === 'wss:';
+    const host = hostname.replace(/^\[|\]$/g, '');
+    const options: TcpNetConnectOpts = {
+      host,
+      port: Number(port || (isSecure ? 443 : 80)),
+      noDelay: true,
+      ...(localAddress !== undefined && { localAddress }),
+      ...(target.localPort !== undefined && { localPort: target.localPort }),
+      onread: { buffer: this.buffer, callback: (length) => this.read(length) },
+    };
+    if (!isSecure) return connect(options, () => this.dialect.begin());
+    // RFC 6066 section 3: an address is no server name.
+    const servername = isIP(host) === 0 ? host : '';
+    const socket = connectTls({ ...options, servername, rejectUnauthorized: true }, () =>
+      this.dialect.begin(),
+    );
+    return socket.setNoDelay(true); // the option reaches plain sockets alone
+  }
+
   private read(length: number): boolean {
     const fresh = this.buffer.subarray(0, length);
     const bytes = this.rest.length === 0 ? fresh : Buffer.concat([this.rest, fresh]);
@@ -179,7 +200,7 @@ export class RawRadio {
       join: () => this.join(),
       hear: receive,
       tell: (text) => told?.(JSON.parse(text.toString()) as Said), // the relay's JSON texts are all objects
-      lose: (message, code) => this.lose(new ConnectionLost(message, code)),
+      lose: (message, code, reason) => this.lose(new ConnectionLost(message, code, reason)),
     };
   }
 

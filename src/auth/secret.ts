@@ -16,7 +16,17 @@ export const secretFile = (dataDir: string): string => join(dataDir, 'jwt.secret
 export async function keptSecret(dataDir: string): Promise<string> {
   const file = secretFile(dataDir);
   await mkdir(dataDir, { recursive: true, mode: 0o700 });
-  const secret = (await readIfThere(file)) ?? (await make(file));
+  return checked((await readIfThere(file)) ?? (await make(file)), file);
+}
+
+/** The same key. null: there is none yet, and this makes none. */
+export async function secretIfKept(dataDir: string): Promise<string | null> {
+  const file = secretFile(dataDir);
+  const secret = await readIfThere(file);
+  return secret === null ? null : checked(secret, file);
+}
+
+function checked(secret: string, file: string): string {
   if (!isLongEnough(secret))
     throw new ConfigError(
       `${file} must hold at least ${JWT_SECRET_BYTES_MIN} bytes. Remove it: the next start generates a new key.`,

@@ -1,5 +1,5 @@
-// Reads and verifies the JSON Web Token of the seed, with the same rules for REST and WebSocket.
-import { createVerifier, TokenError } from 'fast-jwt';
+// Reads, verifies and signs the JSON Web Token of the seed, with the same rules for REST and WebSocket.
+import { createSigner, createVerifier, TokenError } from 'fast-jwt';
 import { readId, type UserId } from '../ids.js';
 
 export type Role = 'admin' | 'user';
@@ -24,6 +24,10 @@ export const verification = {
 
 /** Keys of the tokens, at least 32 bytes each: the first signs, all of them verify, so that the first can be replaced. */
 export type TokenKeys = readonly [current: string, ...previous: string[]];
+
+/** Signs tokens without REST, for the command line. */
+export const createTokenSigner = (key: string): ((claims: Claims) => string) =>
+  createSigner({ key, ...signing });
 
 /** The verifier of REST and WebSocket. A token of the first key costs one check, and so does a malformed one. */
 export function createTokenVerifier(keys: TokenKeys): VerifyToken {

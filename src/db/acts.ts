@@ -17,6 +17,7 @@ export const ACTS = {
   password_set: ['tokens_kept'],
   tokens_revoked: [],
   setup_code_made: ['expires_at'],
+  token_made: [],
   dispatcher_added: [],
   dispatcher_removed: [],
   admin_added: [],

@@ -240,6 +240,10 @@ const benchModules: Modules = {
       'src/protocol',
     ],
   },
+  'bench/load': {
+    purpose: '`make load`: a load on a service in use',
+    imports: ['bench/figures', 'bench/machine', 'bench/radios', 'src/protocol'],
+  },
   'bench/machine': {
     purpose: 'clock, processes, CPU time, memory',
     imports: ['bench/figures'],

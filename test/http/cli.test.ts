@@ -319,6 +319,7 @@ t.test('commands about existing accounts and secrets do not create a database', 
     ['user', 'lock', 'ann'],
     ['user', 'show', 'ann'],
     ['user', 'delete', 'ann'],
+    ['token', 'ann'],
     ['backup', join(folder, 'file')],
     ['user', 'set-password', 'ann'],
     ['secrets', 'rotate'],
@@ -347,6 +348,60 @@ t.test('admin add and user add name the data directory, and whether its database
   t.equal(await add('user', 'add', 'ann'), `ann: created in DATA_DIR ${DATA_DIR}\n`);
   t.equal(await add('admin', 'add', 'ann', '--promote'), `ann: promoted in DATA_DIR ${DATA_DIR}\n`);
   t.match(await runCommand(['revoke', 'ann'], { DATA_DIR }), { code: 0, output: 'ann: revoked' });
+});
+
+t.test('token prints a token that is valid for each user, and leaves an act without it', async (t) => {
+  const s = await service(t);
+  const people = [await s.person('ann b'), await s.person('bob', { serial: 'SN-1' })];
+  const { code, output, printed } = await run(s.url, ['token', 'bob', 'ann b', 'bob']);
+  t.equal(code, 0, output);
+  t.match(printed, /^bob\t[^\s]+\nann b\t[^\s]+\n$/, 'in the order of the names, each once');
+  const tokens = new Map(printed.split('\n').map((line) => line.split('\t') as [string, string]));
+  for (const { name, id } of people) {
+    const token = tokens.get(name) ?? '';
+    t.match(await s.call('GET', '/me', token), { status: 200, body: { user: { id, role: 'user' } } });
+    const radio = await s.radioOf({ token });
+    t.match(radio.welcome, { user_id: id });
+  }
+  const acts = await s.sql`select way, act, user_id, details from acts where act = 'token_made' order by id`;
+  const act = { way: 'command', act: 'token_made' };
+  t.strictSame(
+    new Set(acts.map((one) => JSON.stringify(one))),
+    new Set(
+      people.map(({ id, name: username }) => JSON.stringify({ ...act, user_id: id, details: { username } })),
+    ),
+  );
+
+  await run(s.url, ['revoke', 'bob']);
+  t.equal((await s.call('GET', '/me', tokens.get('bob') ?? '')).status, 401);
+  const [, anew = ''] = (await run(s.url, ['token', 'bob'])).printed.trim().split('\t');
+  t.equal((await s.call('GET', '/me', anew)).status, 200, 'of a user that was revoked a moment before');
+  t.equal((await s.radioOf({ token: anew })).welcome?.username, 'bob');
+});
+
+t.test('token prints nothing and leaves no act when one of the users gets none', async (t) => {
+  const s = await service(t);
+  const disabled = await s.person('carl', { serial: 'SN-1' });
+  await s.person('ann');
+  await s.sql`update devices set active = false where id = ${disabled.device}`;
+  for (const [names, why] of [
+    [['ann', 'nobody'], /^no such user: nobody\n$/],
+    [['nobody', 'nowhere', 'ann'], /^no such user: nobody\nno such user: nowhere\n$/],
+    [['admin', 'ann'], /^admin is an admin: /],
+    [['ann', 'carl'], /^carl: the device of the user is disabled/],
+  ] as const)
+    t.match(await run(s.url, ['token', ...names]), { code: 1, output: why, printed: /^$/ });
+  t.match(await run(s.url, ['token']), { code: 1, output: /missing required argument/, printed: /^$/ });
+  t.strictSame([...(await s.sql`select from acts where act = 'token_made'`)], []);
+});
+
+t.test('token does not make a key that no service knows', async (t) => {
+  const DATA_DIR = join(await openFolder(t), 'data');
+  t.equal((await runCommand(['user', 'add', 'ann'], { DATA_DIR }, 'a password\n')).code, 0);
+  t.match(await runCommand(['token', 'ann'], { DATA_DIR }), {
+    ...{ code: 1, output: `no token key in DATA_DIR ${DATA_DIR}`, printed: /^$/ },
+  });
+  t.notOk((await readdir(DATA_DIR)).includes('jwt.secret'));
 });
 
 t.test('migrate prints the version, and health checks whether the service answers', async (t) => {

@@ -18,8 +18,8 @@ export interface Line {
   readonly hear: Receive;
   /** A text of the relay; it is valid until the call returns. */
   readonly tell: (text: Buffer) => void;
-  /** The connection is of no use any more; `code` is the server's close code. */
-  readonly lose: (message: string, code?: number) => void;
+  /** The connection is of no use any more; `code` is the server's close code, `reason` its reason or status line. */
+  readonly lose: (message: string, code?: number, reason?: string) => void;
 }
 
 /** One connection's side of a protocol. */

@@ -49,7 +49,7 @@ export function openWebSocket(
     if (end === -1) return 0;
     const [status = ''] = bytes.toString('latin1', 0, end).split('\r\n');
     if (!status.startsWith('HTTP/1.1 101 ')) {
-      lose(`the server answered the handshake with ${status}`);
+      lose(`the server answered the handshake with ${status}`, undefined, status);
       return bytes.length;
     }
     isOpen = true;
@@ -87,7 +87,8 @@ export function openWebSocket(
     if (opcode === PING) write(masked(PONG, payload));
     if (opcode === CLOSE) {
       const code = payload.length < 2 ? 1005 : payload.readUInt16BE(0);
-      lose(`the server closed a connection: ${code} ${payload.toString('utf8', 2)}`, code);
+      const reason = payload.toString('utf8', 2);
+      lose(`the server closed a connection: ${code} ${reason}`, code, reason);
     }
   }
 
@@ -100,10 +101,10 @@ export function openWebSocket(
   };
 }
 
-function handshake({ hostname, pathname }: URL, query: string): string {
+function handshake({ host, pathname }: URL, query: string): string {
   const lines = [
     `GET ${pathname}?${query} HTTP/1.1`,
-    `Host: ${hostname}`,
+    `Host: ${host}`,
     'Connection: Upgrade',
     'Upgrade: websocket',
     'Sec-WebSocket-Version: 13',

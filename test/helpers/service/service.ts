@@ -342,14 +342,16 @@ const CLI = fileURLToPath(new URL('../../../src/cli.js', import.meta.url));
 export async function runCommand(args: readonly string[], env: Record<string, string>, input = '') {
   const child = spawn(process.execPath, [CLI, ...args], { env, stdio: 'pipe' });
   let output = '';
+  let printed = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => {
       output += text;
+      if (stream === child.stdout) printed += text;
     });
   }
   child.stdin.end(input);
   const [code] = (await once(child, 'close')) as [number | null];
-  return { code, output };
+  return { code, output, printed };
 }
 
 export type Radio = Awaited<ReturnType<typeof connect>>;
