@@ -222,6 +222,7 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
       await radio.asks({ type: 'SUBSCRIBE', talkgroup_ids: [field], mode: 'events' });
       await says('events_only', 'field');
       home.signal('SIGSTOP');
+      await comesTrue('node 0 stands still', async () => (await metric(1, 'talkgroup_cluster_peers')) === 1);
       const silent = await says('events_only', 'field');
       home.signal('SIGCONT');
       t.match(silent, /\n1 of 3 nodes did not answer\./, 'a node that does not answer hides no cause');
