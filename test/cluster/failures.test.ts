@@ -252,14 +252,16 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
       });
       t.match(
         await says('reach', 'field'),
-        new RegExp(`^The node \\S+ ${node(2).pid} \\S+ of 17 is cut off`),
+        new RegExp(`^The node \\S+ ${node(2).pid} \\S+, where 17 is connected, is cut off`),
       );
       cut.socket.pause(); // as one whose network is lost: its node keeps the connection
       await isLagging(2, 1);
       const moved = await radioAt(1);
       t.match(
         await says('reach', 'field'),
-        new RegExp(`^The node \\S+ ${node(1).pid} \\S+ of 17 does not reach the node \\S+ ${node(2).pid} `),
+        new RegExp(
+          `^The node \\S+ ${node(1).pid} \\S+, where 17 is connected, does not reach the node \\S+ ${node(2).pid} `,
+        ),
         'of two connections the newer one counts',
       );
       cut.socket.terminate();

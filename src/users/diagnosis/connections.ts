@@ -30,7 +30,7 @@ export function* rejection(facts: Facts): Iterable<Finding> {
   const { at, code, reason, issued_at } = rejected;
   const { user, tokens_valid_from: validFrom } = facts.shown;
   const isRevoked = reason === 'invalid token' && validFrom !== null && issued_at < validFrom;
-  const because = isRevoked ? `, because its token was revoked at ${clock(validFrom)}` : '';
+  const because = isRevoked ? `, because tokens issued before ${clock(validFrom)} are revoked` : '';
   yield {
     code: 'rejected',
     text: `A connection of ${user.username} was closed at ${clock(at)} with ${code} “${reason}”${because}.`,
@@ -97,7 +97,7 @@ export function* cutOff(facts: Facts): Iterable<Finding> {
     const others = facts.alone.filter((one) => one !== node);
     yield {
       code: 'reach',
-      text: `The node ${node} of ${facts.shown.user.username} ${reachOf(facts.alone.includes(node), others)}, so talkers there are not heard.`,
+      text: `The node ${node}, where ${facts.shown.user.username} is connected, ${reachOf(facts.alone.includes(node), others)}, so talkers there are not heard.`,
       action: 'Check NATS_URL of each node, and the way to NATS.',
     };
   }
