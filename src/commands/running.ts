@@ -9,7 +9,7 @@ import { isPassword } from '../credentials/passwords.js';
 import { isNewUsername, normalizeUsername } from '../credentials/usernames.js';
 import type { Actor } from '../db/acts.js';
 import { type Database, openDatabase } from '../db/client.js';
-import { type Deadline, deadlineIn } from '../db/deadline.js';
+import { type Deadline, DeadlineError, deadlineIn } from '../db/deadline.js';
 import { borrowEmbedded, hasEmbedded } from '../db/embedded.js';
 import { migrate } from '../db/migrate.js';
 import { hasCode } from '../files.js';
@@ -72,7 +72,7 @@ export async function withDatabaseUrl<T>(
 
 export function withDatabase<T>(work: (database: Database) => Promise<T>, creation: Creation): Promise<T> {
   return withDatabaseUrl(async (url) => {
-    await migrate(url);
+    await migrate(url).catch(unanswered);
     const database = openDatabase({ url, connections: 1, log: createLog('warn') });
     try {
       await database.up(soon());
@@ -81,6 +81,13 @@ export function withDatabase<T>(work: (database: Database) => Promise<T>, creati
       await database.close();
     }
   }, creation);
+}
+
+/** Of a database that is away, slow or stands still. */
+function unanswered(error: unknown): never {
+  if (error instanceof DeadlineError)
+    fail('the database did not answer in time: look at PostgreSQL and the network to it');
+  throw error;
 }
 
 /** Of an account that does not exist yet. In NFC. */

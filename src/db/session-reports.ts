@@ -100,7 +100,7 @@ const LOOK_MS = 25;
 /** The row that says that somebody waits. It has no node. */
 const WAITS = '';
 
-/** Refuses like `write`. */
+/** Refuses like `write`, by the deadline. */
 export async function askRelays(
   database: Database,
   deadline: () => Deadline,
@@ -141,10 +141,11 @@ export async function askRelays(
     const unixMs = rows[0]?.now_ms ?? Date.now();
     return { asked, answered: answeredOf(rows), reports: rows.map(inDatabaseTime), unixMs };
   } finally {
+    // In the time that is left: who asks a slow database waits no longer for this.
     await database
-      .write(deadlineIn(ANSWER_MS_MAX), (sql) => sql`delete from session_reports where ask = ${question.id}`)
+      .write(deadline(), (sql) => sql`delete from session_reports where ask = ${question.id}`)
       .catch(() => {
-        // Expected while the database is away: the next question deletes them.
+        // Expected of a database that is away or slow: the next question deletes them.
       });
   }
 }

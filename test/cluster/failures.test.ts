@@ -1,20 +1,27 @@
 // Three nodes and three nats-servers, one after the other killed or frozen while somebody talks on each node.
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
+import { WebSocket } from 'ws';
 import { comesTrue, eventually } from '../helpers/eventually.js';
 import { PLACES, type Place } from '../helpers/network/nats-cluster.js';
 import { unless } from '../helpers/programs.js';
-import type { Json } from '../helpers/service/service.js';
+import { doctorOf } from '../helpers/service/doctor.js';
+import type { Json, Radio } from '../helpers/service/service.js';
 import { figure, gapOf, threeNodes } from '../helpers/service/three-nodes.js';
 import { within } from '../helpers/within.js';
 
 /** A node stands still for this time (ms): much longer than the 1 s that speech may be old then. */
 const FROZEN_MS = 6000;
 
+/** A talkgroup may then require encryption. */
+const SECRETS_KEY = randomBytes(32).toString('base64');
+
 t.setTimeout(300_000);
 
 t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, async (t) => {
-  const three = await threeNodes(t);
+  const three = await threeNodes(t, { environmentOf: () => ({ SECRETS_KEY }) });
   const { nats, node, station, metric } = three;
   const others = (at: number) => PLACES.filter((one) => one !== at);
 
@@ -166,4 +173,109 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
     await three.haveEnded();
     three.judge(t, 'NATS away');
   });
+
+  t.test(
+    '“17 hears nothing”: the command says the cause first, whichever node the radio is at',
+    async (t) => {
+      const home = node(0);
+      const doctor = doctorOf(home);
+      const user = await home.person('17', { serial: 'Engine 17' });
+      const field = three.group.id;
+      const vault = await home.talkgroup('vault', user);
+      // Not by REST: nodes that were killed are missing, and may be some that do not enforce it.
+      await home.sql`update talkgroups set encryption = 'required' where id = ${vault.id}`;
+      const says = (code: string, talkgroup?: string) =>
+        doctor.says(t, code, {
+          user: '17',
+          device: 'Engine 17',
+          ...(talkgroup !== undefined && { talkgroup }),
+        });
+      const join = () =>
+        home.sql`insert into memberships (user_id, talkgroup_id, site) values (${user.id}, ${field}, 'depot')`;
+      const isLagging = (at: Place, count: number) =>
+        comesTrue(
+          `${count} lag at node ${at}`,
+          async () => (await metric(at, 'talkgroup_relay_receivers_lagging')) === count,
+        );
+      const radioAt = async (at: Place) => {
+        const radio = await node(at).radioOf(user);
+        t.teardown(() => radio.socket.terminate());
+        await radio.hearsFrame();
+        return radio;
+      };
+      const leaves = async ({ socket, closes }: Radio) => {
+        socket.close(1000);
+        await closes();
+      };
+
+      // TLS to a port without: no connection reaches the relay.
+      const lost = new WebSocket(`${node(1).ws.replace('ws:', 'wss:')}/ws?token=${user.token}`);
+      await once(lost, 'error');
+      await says('no_session');
+
+      const stranger = await node(1).radioOf(user);
+      await says('not_member', 'field');
+      await leaves(stranger);
+      await join();
+
+      const radio = await radioAt(1);
+      await radio.asks({ type: 'SUBSCRIBE', talkgroup_ids: [field], mode: 'events' });
+      await says('events_only', 'field');
+      home.signal('SIGSTOP');
+      await comesTrue('node 0 stands still', async () => (await metric(1, 'talkgroup_cluster_peers')) === 1);
+      const silent = await says('events_only', 'field');
+      home.signal('SIGCONT');
+      t.match(silent, /\n1 of 3 nodes did not answer\./, 'a node that does not answer hides no cause');
+      await radio.asks({ type: 'SUBSCRIBE', talkgroup_ids: [field], mode: 'talk' });
+      await three.isWell();
+
+      await says('no_permission', 'vault');
+      await home.sql`update memberships set may_have_keys = true where talkgroup_id = ${vault.id}`;
+      await says('no_holder', 'vault');
+
+      radio.socket.pause();
+      await isLagging(1, 1);
+      await says('lagging', 'field');
+      radio.socket.resume();
+      await isLagging(1, 0);
+      await leaves(radio);
+
+      const cut = await radioAt(2);
+      const cutAtMs = performance.now();
+      for (const server of PLACES) {
+        nats.link(2, server).refuse();
+        nats.link(2, server).reset();
+      }
+      await comesTrue('node 2 is alone', () => {
+        const last = station(2).ear.reaches.at(-1);
+        return last?.reach === 'alone' && last.atMs > cutAtMs;
+      });
+      t.match(
+        await says('reach', 'field'),
+        new RegExp(`^The node \\S+ ${node(2).pid} \\S+, where 17 is connected, is cut off`),
+      );
+      cut.socket.pause(); // as one whose network is lost: its node keeps the connection
+      await isLagging(2, 1);
+      const moved = await radioAt(1);
+      t.match(
+        await says('reach', 'field'),
+        new RegExp(
+          `^The node \\S+ ${node(1).pid} \\S+, where 17 is connected, does not reach the node \\S+ ${node(2).pid} `,
+        ),
+        'of two connections the newer one counts',
+      );
+      cut.socket.terminate();
+      await nats.release();
+      await three.isWell();
+
+      await home.admin.patch(`/devices/${user.device}/status`, { active: false });
+      t.match(await moved.closes(), { code: 1008 });
+      await says('device_disabled', 'field');
+      await home.admin.patch(`/devices/${user.device}/status`, { active: true });
+      const last = await radioAt(1);
+      await home.admin.post(`/users/${user.id}/revoke`);
+      t.match(await last.closes(), { code: 1008 });
+      await says('rejected', 'field');
+    },
+  );
 });

@@ -60,3 +60,19 @@ t.test('of a user the last ten are kept, the newest first, and of a thousand use
   for (let n = 0; n < 10_000; n++) admitted(idOf(n + 2));
   t.equal(of(idOf(1)).admittedAtMs, null, 'so many came since');
 });
+
+t.test('the close of a session is kept without a line, and counts with the others', async (t) => {
+  const lines: string[] = [];
+  const { add, keep, of } = createRejections({
+    nowMs: () => 7,
+    log: { info: (_fields, message) => void lines.push(message) },
+  });
+  const user = 'u1' as UserId;
+  const from = { address: '192.0.2.7', client: 'acme/1' };
+  keep({ user, issuedAt: 1, ...from }, closes.invalid_token);
+  t.strictSame(lines, []);
+  t.strictSame(of(user).rejected, [{ issuedAt: 1, ...from, close: closes.invalid_token, atMs: 7 }]);
+  for (let n = 2; n < 12; n++) add({ user, issuedAt: n, ...from }, closes.unknown_user);
+  t.equal(of(user).rejected.length, 10);
+  t.equal(of(user).rejected.at(-1)?.issuedAt, 2);
+});

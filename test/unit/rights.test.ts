@@ -567,6 +567,7 @@ function threeSockets() {
   talkgroup.memberships.add(membership);
   const done = new Set<number>();
   const failed: (number | string)[] = [];
+  const refused: number[] = [];
   for (const number of [1, 2, 3]) {
     const act = () => {
       if (number === 2) throw new Error('a bug');
@@ -583,11 +584,12 @@ function threeSockets() {
       fanout: fanout as Fanout,
       floor: floor as FloorControl,
       followEmergencies: () => broken(),
+      refused: ({ number }) => void refused.push(number),
       nowMs: () => 0,
       fail: (number) => failed.push(number),
       log: { error: (_fields, message) => failed.push(message) },
     });
-  return { user, talkgroup, membership, done, failed, changesWith };
+  return { user, talkgroup, membership, done, failed, refused, changesWith };
 }
 
 const broken = () => {
@@ -615,6 +617,21 @@ for (const [name, act] of Object.entries(ofSockets)) {
     },
   );
 }
+
+t.test(
+  'a connection that is closed for its token is refused, and a session without one is not',
+  async (t) => {
+    const { user, refused, changesWith } = threeSockets();
+    const [first, , third] = [...user.sessions];
+    Object.assign(third ?? {}, { isLive: false });
+    const account = { valid_from: 0, device_active: true } as Account; // all that is judged
+    const changes = changesWith({}, {});
+    changes.checked(user, account);
+    t.same(refused, [], 'its token is valid');
+    changes.checked(user, { ...account, valid_from: 1 });
+    t.same(refused, [first?.number, 2], 'the second one before its close throws');
+  },
+);
 
 t.test('an error of a whole talkgroup is logged, and the rest of its change is done', async (t) => {
   const { talkgroup, done, failed, changesWith } = threeSockets();

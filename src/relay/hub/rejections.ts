@@ -1,5 +1,5 @@
-// Logs handshakes that are answered with a close, and keeps the last ones of users, so that an operator finds why a radio does
-// not come in.
+// Logs handshakes that are answered with a close. Keeps the last ones of users, and the closes of sessions whose token or account
+// is not valid any more, so that an operator finds why a radio does not come in.
 import type { UserId } from '../../ids.js';
 import { type Close, closes } from '../../protocol/closes.js';
 
@@ -19,7 +19,13 @@ export interface Rejected extends From {
   readonly username?: string;
 }
 
-/** A handshake of a user, as it is kept. */
+/** A connection of a user that was closed. */
+interface Closed extends From {
+  readonly user: UserId;
+  readonly issuedAt: number;
+}
+
+/** The same, as it is kept. */
 export interface KeptRejection extends From {
   readonly issuedAt: number;
   readonly close: Close;
@@ -51,19 +57,26 @@ export function createRejections(options: RejectionsOptions) {
   /** In the order of the times. */
   const admittedAtMs = new Map<UserId, number>();
 
+  function keep({ user, issuedAt, address, client }: Closed, close: Close): void {
+    const own = kept.get(user) ?? [];
+    // What came before says why; that it tries too often is what follows.
+    if (close === closes.rate_limited && own.length > 0) return;
+    if (own.length === KEPT_MAX) own.shift();
+    own.push({ issuedAt, address, client, close, atMs: options.nowMs() });
+    place(kept, user, own, USERS_MAX);
+  }
+
   return {
     /** Logs it. The first line after those that were left out has their number as `more`. */
     add({ issuedAt, ...who }: Rejected, close: Close): void {
       const { user, address, client } = who;
       if (user === undefined || issuedAt === undefined) return strangers(who, close);
       users(who, close);
-      const own = kept.get(user) ?? [];
-      // What came before says why; that it tries too often is what follows.
-      if (close === closes.rate_limited && own.length > 0) return;
-      if (own.length === KEPT_MAX) own.shift();
-      own.push({ issuedAt, address, client, close, atMs: options.nowMs() });
-      place(kept, user, own, USERS_MAX);
+      keep({ user, issuedAt, address, client }, close);
     },
+
+    /** Of a session, whose end has its own line in the log. Its client may not come again: it stops after 1008. */
+    keep,
 
     /** A session of the user was opened. */
     admitted: (user: UserId) => place(admittedAtMs, user, options.nowMs(), ADMITTED_MAX),

@@ -105,9 +105,15 @@ export function createRelay(options: RelayOptions): Relay {
     adopt: (talkgroup, settings) => rights.adopt(talkgroup, settings),
     located: (fixes) => positions.located(fixes),
   });
+  const rejections = createRejections({ nowMs, log });
   const changes = createChanges({
     ...{ fanout, floor, nowMs, log },
     followEmergencies: (...shown) => emergencies.follow(...shown),
+    refused({ number, user, issuedAt }, close) {
+      const arrival = sessions.byNumber.get(number)?.arrival ?? null;
+      if (arrival === null) return; // it came from another relay and has had no connection here
+      rejections.keep({ user: user.id, issuedAt, address: arrival.address, client: arrival.client }, close);
+    },
     fail: sessions.failNumber,
   });
   const rights: Rights = createRights({
@@ -126,7 +132,6 @@ export function createRelay(options: RelayOptions): Relay {
     counts: counts.positions,
     wants: sharing.watchFixes,
   });
-  const rejections = createRejections({ nowMs, log });
   const report = ({ user, talkgroup }: Question) =>
     reportOf({
       ...{ user: rights.users.get(user), ...rejections.of(user), reach: sharing.reach() },

@@ -1,5 +1,6 @@
 // Applies a change of permissions, or of a talkgroup, to live sessions.
 import type { EmergencyRow } from '../../directory/records.js';
+import type { Close } from '../../protocol/closes.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { FloorControl } from '../floor/control.js';
 import type { LiveSession, Talkgroup, User } from '../members/members.js';
@@ -11,6 +12,8 @@ export interface ChangesOptions {
   readonly fanout: Pick<Fanout, 'event' | 'tell'>;
   readonly floor: Pick<FloorControl, 'change' | 'close' | 'endUnencrypted'>;
   readonly followEmergencies: (talkgroup: Talkgroup, rows: readonly EmergencyRow[]) => void;
+  /** The connection of the session is about to be closed, because its token or its account is not valid any more. */
+  readonly refused: (session: LiveSession, close: Close) => void;
   readonly nowMs: () => number;
   /** Work on the session with this number threw: only this session ends. */
   readonly fail: (session: number, error: unknown) => void;
@@ -19,7 +22,7 @@ export interface ChangesOptions {
 
 /** None of them throws: one bad session must not hold up the reads that everybody waits for. */
 export function createChanges(options: ChangesOptions): RightsChanges {
-  const { fanout, floor, followEmergencies, nowMs, fail, log } = options;
+  const { fanout, floor, followEmergencies, refused, nowMs, fail, log } = options;
 
   function each({ sessions }: User, act: (session: LiveSession) => void): void {
     for (const session of [...sessions]) {
@@ -64,8 +67,10 @@ export function createChanges(options: ChangesOptions): RightsChanges {
     emergencies: (talkgroup, rows) => forAll(talkgroup, () => followEmergencies(talkgroup, rows)),
     checked: (user, account) =>
       each(user, (session) => {
-        const refused = refusalOf(account, session.issuedAt);
-        if (refused !== null) session.close(refused, 'disabled');
+        const close = refusalOf(account, session.issuedAt);
+        if (close === null) return;
+        if (session.isLive) refused(session, close);
+        session.close(close, 'disabled');
       }),
     failed: (user, error) => {
       for (const { number } of [...user.sessions]) fail(number, error);

@@ -34,10 +34,20 @@ export async function diagnose(
   const findings = findingsOf({
     ...{ shown, talkgroup, asked, answered, sessions, rejected, unixMs },
     relays: { answered: reports.length, known: Math.max(0, ...reports.map(({ report }) => report.relays)) },
+    alone: aloneAmong(reports),
     admittedAt: latest(reports.map(({ report }) => report.admitted_at)),
     audioAt: latest(concerned.map(({ report }) => report.audio_at)),
   });
   return { findings, sessions, rejected, relays: { asked, answered } };
+}
+
+/** Of nodes with several threads each thread reaches the others of its node, or not even those. */
+function aloneAmong(reports: readonly Reported[]): string[] {
+  const nodes = new Set(reports.map(({ node }) => node));
+  if (nodes.size === 1) return [];
+  return [...nodes].filter((node) =>
+    reports.every((one) => one.node !== node || one.report.relays <= one.threads),
+  );
 }
 
 const latest = (times: readonly (string | null)[]): string | null =>

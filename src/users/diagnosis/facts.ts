@@ -26,6 +26,8 @@ export interface Facts {
   readonly answered: number;
   /** Relay threads that answered, and the most that one of them knows of. */
   readonly relays: { readonly answered: number; readonly known: number };
+  /** Nodes that reach none of the others, although others answered. */
+  readonly alone: readonly string[];
   readonly sessions: readonly FoundSession[];
   /** The newest first. */
   readonly rejected: readonly FoundRejection[];

@@ -2,7 +2,7 @@
 import { EXAMPLE } from '../../examples.js';
 import { Id, Timestamp } from '../../http/schemas.js';
 import { type Static, Type } from '../../typebox.js';
-import { findingCodes } from './findings.js';
+import { findingCodes } from './finding.js';
 
 export const DiagnosisQuery = Type.Object({
   talkgroup_id: Type.Optional(
@@ -83,7 +83,8 @@ export const Diagnosis = Type.Object(
       description: 'At most 32 of a relay thread, those with a connection first.',
     }),
     rejected: Type.Array(Rejection, {
-      description: 'Connections with a token of the user that were closed at once, the newest first.',
+      description:
+        'Connections with a token of the user that were closed at once, or with 1008 later. The newest first.',
     }),
     relays: Type.Object({
       asked: Type.Integer({ description: 'Nodes that were asked.' }),
@@ -98,8 +99,8 @@ export const Diagnosis = Type.Object(
         findings: [
           {
             code: 'events_only',
-            text: 'The radio has Fire 1 in mode events and gets no audio there.',
-            action: 'The app must subscribe to Fire 1 in mode talk or listen.',
+            text: 'The radio of 17 has Fire 1 in mode events and gets no audio there.',
+            action: 'The app must subscribe in mode talk or listen.',
           },
         ],
         sessions: [
