@@ -3,7 +3,8 @@
 import { isOpus } from '../../client/audio/opus.js';
 import type { Clock } from '../../client/clock.js';
 import type { HeardFrame, Radio, RadioError, RadioOptions } from '../../client/radio.js';
-import type { Microphone, Voices } from '../sound/sound-types.js';
+import type { Microphone, Voices } from '../../client/sound/sound-types.js';
+
 import { createBatches } from './batches.js';
 import type { DeskKeys, DeskKeysOptions } from './keys.js';
 import { type Command, type Event, PASSED } from './messages.js';
