@@ -155,7 +155,7 @@ const clientModules: Modules = {
   },
   'src/client/sound': {
     purpose: 'the entry for sound in browsers: codec, jitter buffer, worklets, microphone, tones',
-    imports: ['src/client/audio'],
+    imports: ['src/client/audio', 'src/client/events', 'src/client/radio'],
   },
   'src/client/talking': {
     purpose: 'one talk from the floor request to its end',
