@@ -59,6 +59,7 @@ build: dist/.built
 dist/.built: node_modules/.package-lock.json tsconfig.json $(SOURCES)
 	@mkdir -p dist && touch dist/.building
 	$(BIN)/tsc
+	$(BIN)/tsc -p src/client/sound
 	@chmod +x dist/src/cli.js
 	npm run --silent bundle
 	$(BIN)/tsc -p src/console

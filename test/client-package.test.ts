@@ -1,7 +1,7 @@
 // The client as a package: what an app imports, in Node and bundled for a browser, from a folder outside the repository.
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { copyFile, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -17,7 +17,7 @@ import { type Person, type Service, service } from './helpers/service/service.js
 const run = promisify(execFile);
 const NAME = 'talkgroup-radio-service';
 /** What the client needs from the registry, its types included: the types of messages need no TypeBox. */
-const DEPENDENCIES = ['ws', 'mediabunny', 'hpke', '@noble/ciphers', '@noble/hashes'];
+const DEPENDENCIES = ['ws', 'mediabunny', 'hpke', '@noble/ciphers', '@noble/hashes', 'libopus-wasm'];
 
 /** What a bundle for a browser is made of. */
 const OF_A_BUNDLE = new RegExp(`${NAME}/dist/src/|stdin|node_modules/(hpke|@noble/(ciphers|hashes))/`);
@@ -52,6 +52,9 @@ t.test('the package has the code and its types, and neither tests nor source map
     'package.json',
     'dist/src/client/node.js',
     'dist/src/client/radio.d.ts',
+    'dist/src/client/sound.d.ts',
+    'dist/src/client/sound/input.js',
+    'dist/src/client/sound/worklets.js',
     'dist/src/cli.js',
     'dist/console/index.html',
     'bench/speech.ogg',
@@ -185,6 +188,27 @@ t.test('Ogg files are read and written in Node and in a bundle for a browser', a
   t.ok((await bundle(`${source} console.log(readOpus, writeOpus);`)).code.length > 0);
 });
 
+t.test('the page of the guide is bundled with its sound, and its worklets are one file', async (t) => {
+  await copyFile('docs/examples/browser/page.mjs', join(packed.app, 'page.mjs'));
+  const { outputFiles, metafile } = await build({
+    entryPoints: {
+      page: 'page.mjs',
+      worklets: `${NAME}/client/sound/worklets.js`,
+    },
+    absWorkingDir: packed.app,
+    ...{ bundle: true, platform: 'browser', format: 'esm', external: ['node:module'] },
+    ...{ outdir: 'out', write: false, metafile: true, logLevel: 'silent' },
+  });
+  const inputsOf = (name: string) => Object.keys(metafile.outputs[`out/${name}`]?.inputs ?? {});
+  const known = new RegExp(`${OF_A_BUNDLE.source}|page\\.mjs$|node_modules/libopus-wasm/`);
+  t.strictSame(
+    inputsOf('page.js').filter((path) => !known.test(path)),
+    [],
+  );
+  t.strictSame(inputsOf('worklets.js'), [`node_modules/${NAME}/dist/src/client/sound/worklets.js`]);
+  t.ok(outputFiles.every(({ text }) => !/^import /m.test(text)));
+});
+
 t.test('other modules of the package cannot be imported', async (t) => {
   const program = `await import('${NAME}/dist/src/client/radio.js')`;
   await t.rejects(run(process.execPath, ['--input-type=module', '-e', program], { cwd: packed.app }), {
@@ -198,6 +222,7 @@ t.test('the types of the package check an app, in Node and with a bundler', asyn
     app,
     `import { type ClientMessage, createRadio, type HeardFrame, type Radio, type ServerMessage, type Snapshot, type TalkOutcome } from '${NAME}/client';
 import { type OpusRecording, readOpus } from '${NAME}/client/ogg';
+import { createMicrophone, createSound, createVoices, type MicrophoneTalk, playRadio, type Sound, talkWithMicrophone } from '${NAME}/client/sound';
 const radio: Radio = createRadio({ url: 'ws://127.0.0.1:3001', token: 'x' });
 radio.on('audio', ({ talkgroupId, payload }: HeardFrame) => console.log(talkgroupId.length, payload.byteLength));
 radio.on('message', (message: ServerMessage) => message.type === 'LAG' && message.since_ms.toFixed());
@@ -205,6 +230,16 @@ radio.request({ type: 'SYNC', talkgroup_id: 'x' } satisfies ClientMessage);
 radio.gps({ lat: 52.25, lng: 5.5, alt: 12 });
 export const outcome: Promise<TalkOutcome> = radio.talk({ talkgroupId: 'x', floor: 'queue' }).ended;
 export const recording: Promise<OpusRecording> = readOpus('speech.ogg');
+const sound: Sound = createSound({ workletsUrl: new URL('worklets.js', 'https://radio.example') });
+playRadio({ radio, sound }).then(({ stop }) => stop());
+const talk: MicrophoneTalk = talkWithMicrophone({ radio, sound, talkgroupId: 'x', floor: 'queue' });
+talk.ended.then((outcome) => outcome.kind === 'no_microphone' && outcome.reason === 'lost');
+Promise.all([createVoices({ targetMs: 80 }), createMicrophone()]).then(([voices, microphone]) => {
+  voices.attach('x', sound.add('x'));
+  sound.openMicrophone().then(microphone.attach);
+});
+// @ts-expect-error: without a radio
+playRadio({ sound });
 // @ts-expect-error: without a token
 createRadio({ url: 'ws://127.0.0.1:3001' });
 // @ts-expect-error: no such event

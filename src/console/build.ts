@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync } from 'node:fs';
 import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { basename, dirname, join } from 'node:path';
+import { basename, dirname, join, posix } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
@@ -21,7 +21,8 @@ const PAGE = 'app/main.tsx';
 const SHELL = 'shell/shell.tsx';
 /** What a login loads: the shell with the first tab, the worker with the codec, the worklets. */
 const LOGIN = [SHELL];
-const LOGIN_PARTS = ['shell/desk.css', 'worker/radio-worker.ts', 'sound/worklets.ts'];
+const WORKLETS = '../client/sound/worklets.ts';
+const LOGIN_PARTS = ['shell/desk.css', 'worker/radio-worker.ts', WORKLETS];
 /** Bundled by themselves. Those after the first one are loaded by the code that needs them. */
 const STYLESHEETS = [
   ...['console.css', 'admin/admin.css', 'map/map.css', 'map/maplibre.css', 'phone/phone.css'],
@@ -29,7 +30,7 @@ const STYLESHEETS = [
 ];
 /** What a browser installs the console with. Their names stay, because the browser keeps them. */
 const INSTALL = 'install';
-/** Files of this name run in scopes of their own, so each is bundled by itself. */
+/** Files of this name run in scopes of their own, so each is bundled by itself, and so are the worklets of the client. */
 const OWN_SCOPE = /(?:worker|worklets?)\.ts$/;
 
 /** What a file costs to load (bytes, by gzip). */
@@ -106,6 +107,7 @@ function ownScopes(): string[] {
   return readdirSync(SOURCE, { recursive: true, encoding: 'utf8' })
     .filter((name) => OWN_SCOPE.test(name))
     .map((name) => name.replaceAll('\\', '/'))
+    .concat(WORKLETS)
     .sort();
 }
 
@@ -129,7 +131,7 @@ async function bundle(sources: string[], folder: string, more: BuildOptions = {}
 
 /** The file that an entry, or a view that is loaded when it is shown, was bundled to. */
 function fileOf({ outputs }: Metafile, source: string): string {
-  const wanted = `src/console/${source}`;
+  const wanted = posix.join('src/console', source);
   const [path] = Object.entries(outputs).find(([, { entryPoint }]) => entryPoint === wanted) ?? [];
   if (path === undefined) throw new Error(`esbuild wrote no file for ${wanted}`);
   return basename(path);

@@ -4,7 +4,7 @@
 declare const BUILT_FILES: Readonly<Record<string, string>> | undefined;
 
 /**
- * The address of a bundled file by its source below src/console, such as `worker/radio-worker.ts`. Each file that ends in
+ * The address of a bundled file by its source as seen from src/console, such as `worker/radio-worker.ts`. Each file that ends in
  * `-worker.ts` or `-worklet.ts`, and each stylesheet that build.ts names, is bundled by itself.
  */
 export function builtFile(source: string): string {

@@ -33,7 +33,7 @@ export function codecFile(root: string): Plugin {
       build.onLoad({ filter: MODULE }, async ({ path }) => {
         const taken = takeOut(await readFile(path, 'utf8'), path);
         bytes = taken.bytes;
-        const loader = JSON.stringify(join(root, 'src/console/sound/codec-bytes.ts'));
+        const loader = JSON.stringify(join(root, 'src/console/worker/codec-bytes.ts'));
         const imports = `import { codecBytes } from ${loader}\nimport address from '${FILE}'\n`;
         return { contents: imports + taken.rest, loader: 'js' };
       });

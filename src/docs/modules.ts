@@ -153,6 +153,10 @@ const clientModules: Modules = {
       'src/protocol',
     ],
   },
+  'src/client/sound': {
+    purpose: 'the entry for sound in browsers: codec, jitter buffer, worklets, microphone, tones',
+    imports: ['src/client/audio', 'src/client/events', 'src/client/radio'],
+  },
   'src/client/talking': {
     purpose: 'one talk from the floor request to its end',
     imports: [
@@ -187,17 +191,13 @@ const consoleModules: Modules = {
       'src/client/clock',
       'src/client/encryption',
       'src/client/radio',
-      'src/console/sound',
+      'src/client/sound',
       'src/console/worker',
     ],
   },
   'src/console/build': {
     purpose: 'bundles the console into dist/console',
     imports: ['src/console'],
-  },
-  'src/console/sound': {
-    purpose: 'codec, jitter buffer, worklets, microphone, tones',
-    imports: ['src/client/audio'],
   },
   'src/console/worker': {
     purpose: 'the radio of the console, in a worker',
@@ -207,7 +207,7 @@ const consoleModules: Modules = {
       'src/client/connection',
       'src/client/encryption',
       'src/client/radio',
-      'src/console/sound',
+      'src/client/sound',
       'src/protocol',
     ],
   },

@@ -1,13 +1,20 @@
 // The sound of the console in a real browser, over the real relay: what is said on one side is heard on the other.
 import t, { type Test } from 'tap';
+import { echo } from '../../src/client/terminal/echo.js';
+import { endingOf } from '../helpers/browser/chromium.js';
+import { withPassword } from '../helpers/browser/desk.js';
+import { serveExample } from '../helpers/browser/example-page.js';
 import {
   figuresAfter,
+  levelsOf,
   type SoundPage,
   serve,
   soundPage,
   startBrowser,
+  TAP,
 } from '../helpers/browser/sound-page.js';
-import { comesTrue, eventually } from '../helpers/eventually.js';
+import { comesTrue, eventually, HANGS_MS } from '../helpers/eventually.js';
+import { PASSWORD } from '../helpers/http/rest.js';
 import { startChaosProxy } from '../helpers/network/chaos-proxy.js';
 import { randomFrom } from '../helpers/random.js';
 import { service } from '../helpers/service/service.js';
@@ -258,4 +265,71 @@ t.test('two pages of one server are two consoles, and hear each other', async (t
   await page.rig('press', fire);
   await isHeard(t, other, { 1000: [true, true] });
   await isHeard(t, page, { 1000: [false, false] });
+});
+
+/** The page of docs/examples/browser, in which ann has logged in, and the radio of bob repeats what is said. */
+async function examplePage(t: Test) {
+  const origin = await serveExample(t);
+  const s = await service(t, { CORS_ORIGINS: origin });
+  const [ann, bob] = [await s.person('ann'), await s.person('bob')];
+  await withPassword(s, ann);
+  await s.talkgroup('Fire', ann, bob);
+  const ending = new AbortController();
+  const reports: string[] = [];
+  const report = (text: string) => void reports.push(text);
+  const echoing = echo({ url: s.ws, token: bob.token, signal: ending.signal, report });
+  t.teardown(async () => {
+    ending.abort();
+    await echoing;
+  });
+  await comesTrue('bob is connected', () => reports.length > 0);
+  const context = await browser.newContext({ permissions: ['microphone'] });
+  t.teardown(() => endingOf(t, context.close()));
+  const page = await context.newPage();
+  page.setDefaultTimeout(HANGS_MS);
+  page.on('pageerror', (error) => t.fail(error.message));
+  await page.addInitScript({ content: TAP });
+  await page.goto(origin);
+  const fill = (name: string, value: string) => page.getByLabel(name).fill(value);
+  await fill('REST address', s.rest);
+  await fill('Name', 'ann');
+  await fill('Password', PASSWORD);
+  await page.getByRole('button', { name: 'Log in' }).click();
+  const shows = (text: string) => page.getByRole('status').filter({ hasText: text }).waitFor();
+  await page.getByRole('radio', { name: 'Fire' }).waitFor();
+  return { page, shows, key: page.getByRole('button', { name: 'Talk' }) };
+}
+
+t.test('the page of the guide plays what its user has said, when an echo repeats it', async (t) => {
+  const { page, shows, key } = await examplePage(t);
+  const level = async () => (await levelsOf(page, 1_000))[0];
+  await key.hover();
+  await page.mouse.down();
+  await shows('On air');
+  // A second of speech, of which the page plays nothing itself.
+  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  t.ok((await level()) < SILENT);
+  await page.mouse.up();
+  await shows('bob talks in Fire');
+  await comesTrue('the page plays it', async () => (await level()) > LOUD);
+  await shows('Connected');
+});
+
+t.test('the page of the guide says why it does not talk, and talks again', async (t) => {
+  const { page, shows, key } = await examplePage(t);
+  await page.evaluate(`const { mediaDevices } = navigator;
+    globalThis.open = mediaDevices.getUserMedia;
+    mediaDevices.getUserMedia = async () => { throw new DOMException('no', 'NotAllowedError'); }`);
+  await key.click();
+  await shows('No microphone: refused');
+  await page.evaluate(`navigator.mediaDevices.getUserMedia = open`);
+  await page.keyboard.down('Space');
+  await shows('On air');
+  await page.evaluate(`taps.loseMicrophone()`);
+  await shows('No microphone: lost');
+  await page.keyboard.up('Space');
+  await page.keyboard.down('Space');
+  await shows('On air');
+  await page.keyboard.up('Space');
+  await shows('Connected');
 });

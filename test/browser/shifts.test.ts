@@ -2,7 +2,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import type { Radio } from '../../src/client/node.js';
-import { createEncoder, FRAME_SAMPLES } from '../../src/console/sound/codec.js';
+import { createEncoder, FRAME_SAMPLES } from '../../src/client/sound/codec.js';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { desk } from '../helpers/browser/desk.js';
 import { heapOf } from '../helpers/browser/heap.js';

@@ -2,7 +2,7 @@
 // and judges none. Few are measured outside a proof, only to see that they can be.
 import t, { type Test } from 'tap';
 import type { Radio } from '../../src/client/node.js';
-import { createEncoder, FRAME_SAMPLES } from '../../src/console/sound/codec.js';
+import { createEncoder, FRAME_SAMPLES } from '../../src/client/sound/codec.js';
 import { START } from '../../src/protocol/frame.js';
 import { desk } from '../helpers/browser/desk.js';
 import {

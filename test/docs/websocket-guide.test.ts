@@ -299,7 +299,9 @@ t.test('a program with a worthless token stops and says why', async (t) => {
 
 t.test('the JavaScript of the page is that of the programs', async (t) => {
   const sources = await Promise.all(
-    ['radio.mjs', 'record.mjs', 'raw-radio.mjs'].map((name) => readFile(`docs/examples/${name}`, 'utf8')),
+    ['radio.mjs', 'record.mjs', 'raw-radio.mjs', 'browser/page.mjs'].map((name) =>
+      readFile(`docs/examples/${name}`, 'utf8'),
+    ),
   );
   for (const fence of fencesIn('js')) {
     const isThere = sources.some((source) => holds(linesOf(source), linesOf(fence)));

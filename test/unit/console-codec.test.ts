@@ -2,11 +2,11 @@
 import t from 'tap';
 import { readOpus } from '../../src/client/audio/ogg.js';
 import { opusMs } from '../../src/client/audio/opus.js';
-import { createDecoder, createEncoder, FRAME_SAMPLES, type Samples } from '../../src/console/sound/codec.js';
-import { codecBytes } from '../../src/console/sound/codec-bytes.js';
-import { createFaster } from '../../src/console/sound/faster.js';
-import { createResampler } from '../../src/console/sound/resample.js';
-import type { Voices } from '../../src/console/sound/sound-types.js';
+import { createDecoder, createEncoder, FRAME_SAMPLES, type Samples } from '../../src/client/sound/codec.js';
+import { createFaster } from '../../src/client/sound/faster.js';
+import { createResampler } from '../../src/client/sound/resample.js';
+import type { Voices } from '../../src/client/sound/sound-types.js';
+import { codecBytes } from '../../src/console/worker/codec-bytes.js';
 import { setUp } from '../helpers/client/desk-radio.js';
 import { turn } from '../helpers/client/fakes.js';
 import { joined, largestStep, levelAt, RATE, sine } from '../helpers/sound/tones.js';

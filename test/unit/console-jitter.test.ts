@@ -1,7 +1,7 @@
 // The jitter buffer of the console against random arrivals. Each property is also tried on a buffer that breaks it.
 import fc from 'fast-check';
 import t from 'tap';
-import { createJitter, JITTER, type Jitter } from '../../src/console/sound/jitter.js';
+import { createJitter, JITTER, type Jitter } from '../../src/client/sound/jitter.js';
 import {
   type Arrival,
   listenTo,

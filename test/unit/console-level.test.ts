@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import fc from 'fast-check';
 import t from 'tap';
-import { barsOf, createPeaks, dbfsOf, SILENT_DBFS, silentBars } from '../../src/console/sound/level.js';
+import { barsOf, createPeaks, dbfsOf, SILENT_DBFS, silentBars } from '../../src/client/sound/level.js';
 import { followSilence, SILENT_MS } from '../../src/console/talk/silence.js';
 import type { TalkState } from '../../src/console/worker/messages.js';
 import { manualClock } from '../helpers/client/fakes.js';

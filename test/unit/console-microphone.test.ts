@@ -1,9 +1,9 @@
 // What the worker makes of the microphone: packets of a talk, and of nothing before or after it.
 import t from 'tap';
-import { createDecoder, createEncoder, FRAME_SAMPLES } from '../../src/console/sound/codec.js';
-import { createFramer } from '../../src/console/sound/framer.js';
-import { createMicrophone } from '../../src/console/sound/microphone.js';
-import type { FromCapture, ToCapture } from '../../src/console/sound/ports.js';
+import { createDecoder, createEncoder, FRAME_SAMPLES } from '../../src/client/sound/codec.js';
+import { createFramer } from '../../src/client/sound/framer.js';
+import { createMicrophone } from '../../src/client/sound/microphone.js';
+import type { FromCapture, ToCapture } from '../../src/client/sound/ports.js';
 import { type FakePort, fakePort } from '../helpers/sound/fake-port.js';
 import { joined, levelAt, sine } from '../helpers/sound/tones.js';
 

@@ -1,9 +1,9 @@
 // The player of the audio thread: queues, fades, volumes and sides.
 import t from 'tap';
-import { FRAME_SAMPLES, type Samples } from '../../src/console/sound/codec.js';
-import { type Choice, gainsOf, levelOf } from '../../src/console/sound/gains.js';
-import { createMixer } from '../../src/console/sound/mixer.js';
-import type { FromPlayer, ToPlayer } from '../../src/console/sound/ports.js';
+import { FRAME_SAMPLES, type Samples } from '../../src/client/sound/codec.js';
+import { type Choice, gainsOf, levelOf } from '../../src/client/sound/gains.js';
+import { createMixer } from '../../src/client/sound/mixer.js';
+import type { FromPlayer, ToPlayer } from '../../src/client/sound/ports.js';
 import { type FakePort, fakePort } from '../helpers/sound/fake-port.js';
 import { joined, largestStep, levelAt, sine } from '../helpers/sound/tones.js';
 

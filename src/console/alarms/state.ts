@@ -2,7 +2,7 @@
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { Clock } from '../../client/clock.js';
 import type { Emergency } from '../../client/radio.js';
-import type { Sound } from '../sound/sound-types.js';
+import type { Sound } from '../../client/sound/sound-types.js';
 import type { Changes } from '../worker/messages.js';
 import { createOlder } from './older.js';
 import { type AlarmRow, follow, leave, STAYS_MS, sweep } from './order.js';

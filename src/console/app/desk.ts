@@ -2,6 +2,8 @@
 import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { systemClock } from '../../client/clock.js';
 import type { Emergency } from '../../client/radio.js';
+import { createSound } from '../../client/sound/sound.js';
+import type { Sound } from '../../client/sound/sound-types.js';
 import { createEmergencyTarget, type EmergencyTarget } from '../alarms/emergency-target.js';
 import { CLEAR_HOLD_MS, createHeld, type Held, RAISE_HOLD_MS } from '../alarms/held.js';
 import { type Alarms, createAlarms } from '../alarms/state.js';
@@ -13,8 +15,6 @@ import { createOnAir, type OnAir } from '../onair/state.js';
 import { createChoices } from '../settings/choices.js';
 import { followTheme } from '../settings/page-look.js';
 import { createSettings, type SettingsState } from '../settings/state.js';
-import { createSound } from '../sound/sound.js';
-import type { Sound } from '../sound/sound-types.js';
 import { createMicrophoneControl, type MicrophoneControl } from '../talk/microphone.js';
 import { followSilence } from '../talk/silence.js';
 import { createTalking, type Talking } from '../talk/state.js';
@@ -90,7 +90,7 @@ const CONNECTING: ConnectionView = {
 /** Starts the worker and its radio. The desk stays until the page is left. */
 export function createDesk(account: Account, config: Config): Desk {
   const settings = createSettings(localStorage);
-  const sound = createSound({ workletsUrl: builtFile('sound/worklets.ts') });
+  const sound = createSound({ workletsUrl: builtFile('../client/sound/worklets.ts') });
   /** Of the page. The sound also needs the worker. */
   const playing: Signal<SoundState> = signal('off');
   const failedPart: Signal<FailedPart | null> = signal(null);

@@ -1,10 +1,10 @@
 // The step in which the user hears and sees that the microphone works.
 import { useSignal, useSignalEffect } from '@preact/signals';
 import { useLayoutEffect, useRef } from 'preact/hooks';
+import { dbfsOf, SILENT_DBFS } from '../../client/sound/level.js';
 import type { Desk } from '../app/desk.js';
 import { Icon } from '../icons/icon.js';
 import { HearYourself, LevelMeter, MicrophoneChoice, microphoneTrouble } from '../settings/microphone.js';
-import { dbfsOf, SILENT_DBFS } from '../sound/level.js';
 import { firstRun } from './texts.js';
 
 const { microphone: words } = firstRun;

@@ -1,7 +1,7 @@
 // Talks with the key of a headset. The browser tells a press of it as play or pause, and not how long it is held.
 import { effect, type ReadonlySignal } from '@preact/signals';
 import type { Clock } from '../../client/clock.js';
-import type { Sound } from '../sound/sound-types.js';
+import type { Sound } from '../../client/sound/sound-types.js';
 import type { Talking } from '../talk/state.js';
 
 /** The parts of navigator.mediaSession that are used. */

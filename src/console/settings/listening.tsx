@@ -1,7 +1,8 @@
 // Chooses where talkgroups are heard: both ears, left and right, or two outputs.
+
+import { listOutputs } from '../../client/sound/outputs.js';
 import type { Desk } from '../app/desk.js';
 import { type Device, useDevices } from '../sound/devices.js';
-import { listOutputs } from '../sound/outputs.js';
 import type { Settings } from './state.js';
 import { settings as words } from './texts.js';
 

@@ -1,11 +1,11 @@
 // Chooses the microphone, and shows and plays what it hears.
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
+import { listMicrophones } from '../../client/sound/microphones.js';
 import type { Desk } from '../app/desk.js';
 import { texts } from '../app/texts.js';
 import { useDevices } from '../sound/devices.js';
 import { Meter } from '../sound/meter.js';
-import { listMicrophones } from '../sound/microphones.js';
 import type { MicrophoneState } from '../talk/microphone.js';
 import { settings as words } from './texts.js';
 

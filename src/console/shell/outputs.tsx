@@ -1,8 +1,9 @@
 // Shows where talkgroups are heard, when that is not one place for all.
+
+import { listOutputs } from '../../client/sound/outputs.js';
 import { desk as currentDesk } from '../app/desk.js';
 import { Icon } from '../icons/icon.js';
 import { type Device, useDevices } from '../sound/devices.js';
-import { listOutputs } from '../sound/outputs.js';
 import { shell } from './texts.js';
 
 const { outputs: words } = shell;

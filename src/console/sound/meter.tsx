@@ -1,7 +1,7 @@
 // Shows a level as bars. A level draws anew nothing but its bars, and moves nothing.
 import { computed, type ReadonlySignal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
-import { barsOf, silentBars } from './level.js';
+import { barsOf, silentBars } from '../../client/sound/level.js';
 
 /** The width of a bar and the gap behind it, in the units of the drawing. */
 const STEP = 6;

@@ -1,6 +1,6 @@
 // Opens and closes the microphone of the page, and knows why there is none.
 import { type ReadonlySignal, type Signal, signal } from '@preact/signals';
-import type { MicrophoneReason, Sound } from '../sound/sound-types.js';
+import type { MicrophoneReason, Sound } from '../../client/sound/sound-types.js';
 
 /** `closed`: not asked for yet, or only opened by a press. `lost`: it was open, and the device went away. */
 export type MicrophoneState = 'closed' | 'asking' | 'open' | 'lost' | MicrophoneReason;

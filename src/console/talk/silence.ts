@@ -1,7 +1,7 @@
 // Finds out that the user is on air while the microphone gives nothing.
 import { computed, effect, type ReadonlySignal, type Signal } from '@preact/signals';
 import type { Clock } from '../../client/clock.js';
-import { dbfsOf, SILENT_DBFS } from '../sound/level.js';
+import { dbfsOf, SILENT_DBFS } from '../../client/sound/level.js';
 import type { Talking } from './state.js';
 
 /** A pause between two words is shorter. */

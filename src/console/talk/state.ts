@@ -1,7 +1,7 @@
 // Keeps which talk buttons are held and what became of them. Ends all talks when the user cannot hold a button any more.
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import type { Clock } from '../../client/clock.js';
-import type { Sound } from '../sound/sound-types.js';
+import type { Sound } from '../../client/sound/sound-types.js';
 import type { Command, TalkState, TalkView } from '../worker/messages.js';
 
 /** Why all talks ended, when it was not by releasing. */

@@ -1,6 +1,6 @@
 // Keeps the talkgroups of the page: what the worker reports of each, and how the user hears it.
 import { batch, computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
-import type { Sound } from '../sound/sound-types.js';
+import type { Sound } from '../../client/sound/sound-types.js';
 import type { Changes, TalkgroupView } from '../worker/messages.js';
 
 /** One talkgroup. Each part is a signal of its own, so that a talker of one tile renders no other tile. */

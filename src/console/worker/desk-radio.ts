@@ -1,9 +1,9 @@
 // Drives the radio, the decoder and the encoder by the commands of the page, and reports what changes.
 
-import { isOpus } from '../../client/audio/opus.js';
 import type { Clock } from '../../client/clock.js';
-import type { HeardFrame, Radio, RadioError, RadioOptions } from '../../client/radio.js';
-import type { Microphone, Voices } from '../sound/sound-types.js';
+import type { Radio, RadioError, RadioOptions } from '../../client/radio.js';
+import { giveHeard } from '../../client/sound/play-radio.js';
+import type { Microphone, Voices } from '../../client/sound/sound-types.js';
 import { createBatches } from './batches.js';
 import type { DeskKeys, DeskKeysOptions } from './keys.js';
 import { type Command, type Event, PASSED } from './messages.js';
@@ -114,6 +114,7 @@ function start(
     },
   );
 
+  giveHeard(radio, () => voices);
   radio.on('open', (welcome) => {
     views.opened(welcome, unixMs());
     presses.opened();
@@ -133,21 +134,16 @@ function start(
     batches.talkgroup(talker.talkgroup_id);
   });
   radio.on('talk_ended', (end) => {
-    voices?.ended(end.talkgroup_id, end.session, end.burst);
     const burst = views.talkEnded(end, unixMs());
     if (burst !== null) batches.recent(burst);
     batches.talkgroup(end.talkgroup_id);
   });
-  radio.on('audio', hear);
   radio.on('lock', ({ talkgroupId }) => batches.talkgroup(talkgroupId));
   radio.on('unopened', (first) => {
     views.unopened(first);
     batches.talkgroup(first.talkgroupId);
   });
-  radio.on('lag', ({ talkgroupId }) => {
-    voices?.lagged(talkgroupId);
-    batches.talkgroup(talkgroupId);
-  });
+  radio.on('lag', ({ talkgroupId }) => batches.talkgroup(talkgroupId));
   radio.on('missed', ({ talkgroupId }) => batches.talkgroup(talkgroupId));
   radio.on('emergency', (emergency) => {
     batches.emergency(emergency);
@@ -171,12 +167,6 @@ function start(
     views.closed(close, retryAtMs);
     presses.closed();
     batches.connection();
-  }
-
-  function hear(frame: HeardFrame): void {
-    // What is encrypted comes opened, or does not come.
-    const talker = radio.talkgroups.get(frame.talkgroupId)?.talkers.get(frame.session);
-    if (frame.payload.length > 0 && isOpus(talker?.codec)) voices?.hear(frame, frame.receivedAtMs);
   }
 
   function take(command: Later): void {

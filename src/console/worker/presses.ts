@@ -7,7 +7,7 @@ import type {
   Talk,
   TalkOutcome,
 } from '../../client/radio.js';
-import type { Microphone } from '../sound/sound-types.js';
+import type { Microphone } from '../../client/sound/sound-types.js';
 import type { OverCode, RefusalCode, TalkState, TalkView } from './messages.js';
 
 export type Presses = {

@@ -98,7 +98,7 @@ const ENTRIES = {
   page: join(RIG, 'page.mjs'),
   worker: join(RIG, 'worker.mjs'),
   detector: join(RIG, 'detector.mjs'),
-  worklets: join(ROOT, 'src/console/sound/worklets.ts'),
+  worklets: join(ROOT, 'src/client/sound/worklets.ts'),
 };
 
 /** Made once for all pages of a test file. */

@@ -1,5 +1,5 @@
 // A MessagePort without threads: the test is the other end.
-import type { Port } from '../../../src/console/sound/ports.js';
+import type { Port } from '../../../src/client/sound/ports.js';
 
 export type FakePort<Sent, Received> = Port & {
   /** What the code under test sent, as a copy, in order. */

@@ -1,5 +1,5 @@
 // Plays a burst as a console does: packets arrive when a history says, and a player asks for a piece every 20 ms.
-import { JITTER, type Jitter, type Piece } from '../../../src/console/sound/jitter.js';
+import { JITTER, type Jitter, type Piece } from '../../../src/client/sound/jitter.js';
 
 export const PERIOD_MS = 20;
 

@@ -1,6 +1,6 @@
 // Real speech as encrypted radios send it: packets of a constant size, which tell nothing of what is said.
 import { readOpus } from '../../../src/client/audio/ogg.js';
-import { createDecoder, createEncoder } from '../../../src/console/sound/codec.js';
+import { createDecoder, createEncoder } from '../../../src/client/sound/codec.js';
 
 /** Behind the silence at the beginning of the recording. */
 const FROM = 100;

@@ -1,7 +1,7 @@
 // Radios in Node that talk tones and listen: the other side of a console in a browser.
 import type { Test } from 'tap';
 import { createRadio, type HeardFrame, type Radio } from '../../../src/client/node.js';
-import { createDecoder, createEncoder, FRAME_SAMPLES } from '../../../src/console/sound/codec.js';
+import { createDecoder, createEncoder, FRAME_SAMPLES } from '../../../src/client/sound/codec.js';
 import type { Person, Service } from '../service/service.js';
 import { joined, RATE, sine } from './tones.js';
 

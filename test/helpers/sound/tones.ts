@@ -1,5 +1,5 @@
 // Makes tones and finds them again: what the tests of sound speak and hear.
-import type { Samples } from '../../../src/console/sound/codec.js';
+import type { Samples } from '../../../src/client/sound/codec.js';
 
 export const RATE = 48_000;
 

@@ -1,5 +1,5 @@
 // The page of the tests of sound: the console's sound, its worker's codec and the radio, and nothing to see.
-import { createSound } from '../../../../src/console/sound/sound.ts';
+import { createSound } from '../../../../src/client/sound/sound.ts';
 
 const sound = createSound({ workletsUrl: '/worklets.js' });
 const worker = new Worker('/worker.js', { type: 'module' });

@@ -1,7 +1,7 @@
 // The worker of that page: a radio, the voices and the microphone, connected as the console connects them.
 import { createRadio } from '../../../../src/client/radio.ts';
-import { createMicrophone } from '../../../../src/console/sound/microphone.ts';
-import { createVoices } from '../../../../src/console/sound/voices.ts';
+import { createMicrophone } from '../../../../src/client/sound/microphone.ts';
+import { createVoices } from '../../../../src/client/sound/voices.ts';
 
 const START = 8;
 const epochMs = () => performance.timeOrigin + performance.now();

@@ -1,4 +1,4 @@
-// Declares the sound of the console: the page's side, and the two sides of the worker.
+// Declares the sound of a page: its own side, and the two sides that may run in a worker.
 
 /** The port of the browser, and in the tests that of Node. */
 type MessagePort = InstanceType<typeof globalThis.MessagePort>;
@@ -7,7 +7,7 @@ type MessagePort = InstanceType<typeof globalThis.MessagePort>;
 export interface Sound {
   /** In a user gesture: starts the AudioContext and loads the worklets. */
   start(): Promise<void>;
-  /** Volume, side and mixer of a talkgroup. The returned port goes to the worker (transfer it). */
+  /** Volume, side and mixer of a talkgroup. The returned port goes to the voices. To a worker it is transferred. */
   add(talkgroupId: string): MessagePort;
   remove(talkgroupId: string): void;
   /** From 0 to 1. */
@@ -18,12 +18,14 @@ export interface Sound {
   /** Local tones, heard whatever is muted. */
   tone(name: 'permit' | 'queued' | 'denied' | 'denied_finally' | 'ending' | 'ended' | 'alarm'): void;
   /**
-   * Asks for the microphone once. The port goes to the worker (transfer it). It carries 960-sample frames while the
-   * worker listens. `deviceId` empty: the default one. It is also taken in place of a device that is missing. Rejects with
-   * MicrophoneError.
+   * Asks for the microphone once. The port goes to the encoder, `Microphone`. To a worker it is transferred. It carries
+   * 960-sample frames while the encoder listens. `deviceId` empty: the default one. It is also taken in place of a device that
+   * is missing. Rejects with MicrophoneError.
    */
   openMicrophone(deviceId?: string): Promise<MessagePort>;
   closeMicrophone(): void;
+  /** null: it is closed. */
+  readonly microphone: OpenMicrophone | null;
   /** The wanted microphone is missing, and the default one is open. */
   readonly isMicrophoneReplaced: boolean;
   /** The peak of each 100 ms of the open microphone, from 0 to 1. */
@@ -40,6 +42,13 @@ export interface Sound {
   close(): Promise<void>;
 }
 
+/** The microphone from `openMicrophone` until it is closed, or the device goes away. */
+export interface OpenMicrophone {
+  /** As `openMicrophone` returned it. */
+  readonly port: MessagePort;
+  readonly closed: Promise<void>;
+}
+
 /** A frame as the radio hears it. `sequence` is unwrapped. */
 export interface VoiceFrame {
   talkgroupId: string;
@@ -49,7 +58,7 @@ export interface VoiceFrame {
   payload: Uint8Array;
 }
 
-/** The worker's side: decodes and buffers what is heard. */
+/** Decodes and buffers what is heard, in the page or in a worker. */
 export interface Voices {
   attach(talkgroupId: string, port: MessagePort): void;
   detach(talkgroupId: string): void;
@@ -60,7 +69,7 @@ export interface Voices {
   close(): void;
 }
 
-/** The worker's side of the microphone: encodes 20 ms Opus packets while started. */
+/** Encodes 20 ms Opus packets while started, in the page or in a worker. */
 export interface Microphone {
   attach(port: MessagePort): void;
   /** No sound of before the call is ever given. */

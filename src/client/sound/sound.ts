@@ -37,6 +37,9 @@ export function createSound({ workletsUrl }: SoundOptions): Sound {
   const sound: Sound = {
     onMicrophoneLost: null,
     onMicrophoneLevel: null,
+    get microphone() {
+      return input;
+    },
     get isMicrophoneReplaced() {
       return input?.isReplaced ?? false;
     },

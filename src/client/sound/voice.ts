@@ -1,6 +1,6 @@
 // Turns the packets of one burst into pieces of sound, when the player has room for them.
 
-import { opusMs } from '../../client/audio/opus.js';
+import { opusMs } from '../audio/opus.js';
 import { CODEC_RATE, type Decoder, FRAME_SAMPLES, type Samples } from './codec.js';
 import { createFaster } from './faster.js';
 import { createJitter, type JitterCounts } from './jitter.js';

@@ -1,4 +1,4 @@
-// The worker's side of what is heard: one voice for each burst, played by the player of its talkgroup.
+// Decodes what is heard, in a worker or in the page: one voice for each burst, played by the player of its talkgroup.
 import { CODEC_RATE, createDecoder, type Decoder } from './codec.js';
 import { JITTER, type JitterCounts } from './jitter.js';
 import { type FromPlayer, listen, type Port } from './ports.js';

@@ -1,9 +1,8 @@
 // Opens the microphone and connects it to the capture worklet.
 import { NoMicrophone, noMicrophone } from './microphone-error.js';
+import type { OpenMicrophone } from './sound-types.js';
 
-export type Input = {
-  /** Goes to the worker. */
-  readonly port: MessagePort;
+export type Input = OpenMicrophone & {
   /** The wanted device is missing, and this is the default one. */
   readonly isReplaced: boolean;
   /** The user hears the microphone on the output of the page. */
@@ -47,6 +46,7 @@ export async function openInput(
     });
     const { port1, port2 } = new MessageChannel();
     let isHeard = false;
+    let tellClosed = () => {};
     node.port.postMessage({ port: port2 }, [port2]);
     node.port.onmessage = ({ data }: MessageEvent<number>) => owner.level(data);
     // The output is silent. A node that leads nowhere may not be run.
@@ -54,6 +54,9 @@ export async function openInput(
     for (const track of stream.getTracks()) track.addEventListener('ended', owner.lost, { once: true });
     return {
       port: port1,
+      closed: new Promise<void>((resolve) => {
+        tellClosed = resolve;
+      }),
       isReplaced,
       hear(isOn) {
         // Without an argument it would also disconnect the worklet.
@@ -67,6 +70,7 @@ export async function openInput(
         source.disconnect();
         node.disconnect();
         void own?.close();
+        tellClosed();
       },
     };
   } catch (error) {

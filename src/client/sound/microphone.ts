@@ -1,4 +1,4 @@
-// The worker's side of the microphone: makes Opus packets of what the capture worklet sends while a talk runs.
+// Makes Opus packets of what the capture worklet sends while a talk runs, in a worker or in the page.
 import { CODEC_RATE, createEncoder, type Encoder, FRAME_SAMPLES, type Samples } from './codec.js';
 import { type FromCapture, listen, type Port, type ToCapture } from './ports.js';
 import { createResampler } from './resample.js';
