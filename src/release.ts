@@ -1,6 +1,7 @@
 // `make release`: writes the archives of a release, with their check sums and what changed, and publishes nothing.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { cp, mkdir, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -73,14 +74,13 @@ async function writeClient(): Promise<void> {
   );
   const { files, packages } = await reached(entries.map((path) => join(ROOT, path)));
   for (const file of files) await cp(file, join(client, file.slice(ROOT.length)));
-  const { version, type, license, engines } = manifest;
+  const { version, type, license, engines, dependencies, peerDependencies, peerDependenciesMeta } = manifest;
   await writeJson(join(client, 'package.json'), {
     ...{ name: CLIENT_NAME, version, type, license, private: true, engines },
     description: 'Client of the Talkgroup Radio Service, for Node.js and browsers',
     exports: Object.fromEntries(exported.map(([name, target]) => [name.replace('./client', '.'), target])),
-    dependencies: Object.fromEntries(
-      Object.entries(manifest.dependencies).filter(([name]) => packages.has(name)),
-    ),
+    dependencies: Object.fromEntries(Object.entries(dependencies).filter(([name]) => packages.has(name))),
+    ...{ peerDependencies, peerDependenciesMeta },
   });
   await pack(client, folder);
 }
@@ -92,7 +92,8 @@ async function reached(entries: readonly string[]) {
   for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
     if (files.has(file)) continue;
     files.add(file);
-    if (file.endsWith('.js')) waiting.push(file.replace(/\.js$/, '.d.ts'));
+    const types = file.replace(/\.js$/, '.d.ts');
+    if (existsSync(types)) waiting.push(types); // none of a bundle
     for (const [, from = ''] of (await readFile(file, 'utf8')).matchAll(IMPORTED)) {
       const [scopeOrName = '', name = ''] = from.split('/');
       if (from.startsWith('.')) waiting.push(resolve(dirname(file), typesOf(file, from)));

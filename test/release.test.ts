@@ -6,7 +6,9 @@ import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { build } from 'esbuild';
 import t from 'tap';
+import ts from 'typescript';
 import { installedPackages, readLock } from './helpers/code/installed-packages.js';
 
 const run = promisify(execFile);
@@ -109,5 +111,39 @@ t.test(
     );
     const { stdout } = await run(process.execPath, ['app.mjs', resolve('bench/speech.ogg')], { cwd: app });
     t.equal(stdout, '387 waiting\n');
+
+    await symlink(resolve('node_modules/libopus-wasm'), join(app, 'node_modules/libopus-wasm')); // as the app installs it
+    const page = join(app, 'page.ts');
+    await writeFile(
+      page,
+      `import { createRadio, type Radio } from 'talkgroup-radio-client';
+     import { createSound, playRadio, type Sound } from 'talkgroup-radio-client/sound';
+     const radio: Radio = createRadio({ url: 'ws://127.0.0.1:1', token: 'x' });
+     const sound: Sound = createSound({ workletsUrl: 'worklets.js' });
+     playRadio({ radio, sound }).then(({ stop }) => stop());`,
+    );
+    const { outputFiles } = await build({
+      ...{ entryPoints: [page, 'talkgroup-radio-client/sound/worklets.js'], absWorkingDir: app },
+      ...{ bundle: true, platform: 'browser', format: 'esm', external: ['node:module'] },
+      ...{ outdir: 'out', write: false, logLevel: 'silent' }, // a failure is thrown
+    });
+    t.equal(outputFiles.length, 2);
+    const faults = ts.getPreEmitDiagnostics(
+      ts.createProgram([page], {
+        ...{ module: ts.ModuleKind.ESNext, moduleResolution: ts.ModuleResolutionKind.Bundler },
+        ...{
+          customConditions: ['browser'],
+          target: ts.ScriptTarget.ES2023,
+          strict: true,
+          noEmit: true,
+          types: [],
+        },
+        lib: ['lib.es2023.d.ts', 'lib.dom.d.ts'],
+      }),
+    );
+    t.strictSame(
+      faults.map(({ messageText }) => ts.flattenDiagnosticMessageText(messageText, '\n')),
+      [],
+    );
   },
 );

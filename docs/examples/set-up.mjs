@@ -1,4 +1,4 @@
-// Creates a talkgroup with two members by REST. Prints what the radios need, and the accounts, as shell variables.
+// Creates a talkgroup with two members by REST and prints what the radios need as shell variables.
 //   eval "$(ADMIN_PASSWORD=... node docs/examples/set-up.mjs http://127.0.0.1:3000)"
 import { randomUUID } from 'node:crypto';
 
@@ -25,8 +25,7 @@ const { talkgroup } = await post('/talkgroups', { name: 'Guide' }, admin.jwt);
 console.log(`GROUP=${talkgroup.id}`);
 for (const name of ['talker', 'listener']) {
   const username = `${name}-${randomUUID().slice(0, 4)}`; // names are unique on a server
-  const password = randomUUID();
-  const { jwt } = await post('/auth/register', { username, password });
+  const { jwt } = await post('/auth/register', { username, password: randomUUID() });
   await post(`/talkgroups/${talkgroup.id}/join`, undefined, jwt);
-  console.log(`${name.toUpperCase()}=${jwt} ${name.toUpperCase()}_LOGIN='${username} ${password}'`);
+  console.log(`${name.toUpperCase()}=${jwt}`);
 }
