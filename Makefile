@@ -145,11 +145,11 @@ prove: lint build ## run the tests with the full counts of races, cuts and kills
 
 # Settings as for `make run`. The ports of each further node are 10 higher. NATS_SERVER is the path of the program.
 cluster: build ## start three nodes, three nats-servers and a database, to try out failures
-	@exec $(NODE) dist/src/local-cluster.js $(if $(NATS_SERVER),--nats-server '$(NATS_SERVER)')
+	@exec $(NODE) dist/src/local/cluster.js $(if $(NATS_SERVER),--nats-server '$(NATS_SERVER)')
 
 # Ports as for `make run`. It takes no other setting that decides who gets in.
 sandbox: build ## start a service with 50 radios that talk and move, and an echo, to write an app against
-	@exec $(NODE) dist/src/sandbox.js
+	@exec $(NODE) dist/src/local/sandbox.js
 
 demo: build ## send real speech between two radios, print latency and loss, NODES=2: on two nodes
 	$(NODE) dist/bench/demo.js

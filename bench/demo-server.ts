@@ -6,7 +6,7 @@ import { setTimeout } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 
 const SERVER = fileURLToPath(new URL('../src/main.js', import.meta.url));
-const CLUSTER = fileURLToPath(new URL('../src/local-cluster.js', import.meta.url));
+const CLUSTER = fileURLToPath(new URL('../src/local/cluster.js', import.meta.url));
 const STOP_MS_MAX = 30_000;
 
 export type DemoServer = {

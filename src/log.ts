@@ -117,3 +117,15 @@ function writeBehind(fd: number, onLoss: (lost: number) => void) {
     },
   } satisfies DestinationStream & { flush: unknown };
 }
+
+/** The totals without zeros, for a line of the log. Times of waits are in the metrics alone. */
+export function withoutZeros(counts: object): Readonly<Record<string, unknown>> {
+  return Object.fromEntries(
+    Object.entries(counts).flatMap(([name, count]: [string, unknown]) => {
+      if (typeof count !== 'object' || count === null) return count === 0 ? [] : [[name, count]];
+      if (name === 'waits') return [];
+      const inside = withoutZeros(count);
+      return Object.keys(inside).length === 0 ? [] : [[name, inside]];
+    }),
+  );
+}

@@ -101,7 +101,7 @@ const walls: Wall[] = [
     breaches: (file) => (inSrc(file) ? loadedAtOnce(file).filter((from) => /\/nats\.js$/.test(from)) : []),
   },
   {
-    name: 'the environment is read by config/config.ts and listening.ts, handed on by local-cluster.ts and sandbox.ts, and that is all',
+    name: 'the environment is read by config/config.ts and listening.ts, handed on by local/, and that is all',
     broken: [
       'src/log.ts',
       'process.env.HOME',
@@ -338,13 +338,20 @@ function isHttp({ from }: Import): boolean {
 }
 
 /**
- * A feature that is reached into from another folder; the files at the top of src compose and may, and so do commands. What the relay
+ * A feature that is reached into from another folder; the files at the top of src compose and may, and so do commands and local/. What the relay
  * reads is typed where that is decided, so the types of directory/ are no breach. Nor are the types of the numbers that
  * metrics/ shows: each module counts its own.
  */
 function isForeign({ path, from, isType }: Import & { path: string }): boolean {
   const [own, other] = [path, from].map((file) => /^src\/([^/]+)\//.exec(file)?.[1]);
-  if (own === undefined || own === 'commands' || other === undefined || own === other || ground.has(other))
+  if (
+    own === undefined ||
+    own === 'commands' ||
+    own === 'local' ||
+    other === undefined ||
+    own === other ||
+    ground.has(other)
+  )
     return false;
   if (own === 'relay' && other === 'directory') return !isType;
   if (own === 'metrics') return !isType;
@@ -388,7 +395,7 @@ function isForBrowsers(path: string): boolean {
 
 /** The files that build the console run in Node. */
 const builders = new Set(
-  ['build', 'codec-file', 'draw-icons', 'shared-shell'].map((name) => `src/console/${name}.ts`),
+  ['build', 'codec-file', 'draw-icons', 'licenses', 'shared-shell'].map((name) => `src/console/${name}.ts`),
 );
 const consolePackages = new Set([
   ...['preact', '@preact/signals', 'maplibre-gl', 'pmtiles', '@protomaps/basemaps', 'uqr'],
@@ -428,8 +435,8 @@ function loadedAtOnce({ tree }: SourceFile): string[] {
 const environmentReaders = new Set([
   'src/config/config.ts',
   'src/listening.ts',
-  'src/local-cluster.ts',
-  'src/sandbox.ts',
+  'src/local/cluster.ts',
+  'src/local/sandbox.ts',
 ]);
 
 function environmentReads(file: SourceFile): string[] {

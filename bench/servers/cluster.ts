@@ -11,7 +11,7 @@ export interface Cluster extends Pick<Relay, 'dataDir' | 'jwtSecret'> {
   readonly natsPid: number;
 }
 
-const PROGRAM = fileURLToPath(new URL('../../src/local-cluster.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../src/local/cluster.js', import.meta.url));
 
 /** All of it is gone when `use` has settled. Rejects without nats-server. */
 export const withCluster = <T>(options: ServerOptions, use: (cluster: Cluster) => Promise<T>): Promise<T> =>

@@ -8,6 +8,7 @@ import { promisify } from 'node:util';
 import { brotliCompress, constants, gzip } from 'node:zlib';
 import { type BuildOptions, build, type Metafile } from 'esbuild';
 import { codecFile } from './codec-file.js';
+import { KEPT, licensesOf } from './licenses.js';
 import { sharedShell } from './shared-shell.js';
 
 // From dist/src/console.
@@ -30,6 +31,8 @@ const STYLESHEETS = [
 ];
 /** What a browser installs the console with. Their names stay, because the browser keeps them. */
 const INSTALL = 'install';
+/** Of what the files have from others. */
+const LICENSES = 'licenses.txt';
 /** Files of this name run in scopes of their own, so each is bundled by itself, and so are the worklets of the client. */
 const OWN_SCOPE = /(?:worker|worklets?)\.ts$/;
 
@@ -87,6 +90,8 @@ export async function buildConsole(folder: string): Promise<BuiltConsole & { inp
   await write(folder, 'index.html', Buffer.from(index));
   const install = readdirSync(join(SOURCE, INSTALL)).sort();
   for (const name of install) await write(folder, name, await readFile(join(SOURCE, INSTALL, name)));
+  const bundled = [...built, page].flatMap(({ metafile }) => Object.keys(metafile.inputs));
+  await write(folder, LICENSES, Buffer.from(await licensesOf(ROOT, bundled)));
   const first = ['index.html', stylesheet, ...staticImports(page.metafile, page.entry)];
   const views = LOGIN.flatMap((source) => staticImports(page.metafile, fileOf(page.metafile, source)));
   const parts = built
@@ -96,9 +101,8 @@ export async function buildConsole(folder: string): Promise<BuiltConsole & { inp
     files: await filesIn(folder),
     first,
     login: [...new Set([...parts, ...views])].filter((name) => !first.includes(name)),
-    inputs: [...built, page]
-      .flatMap(({ metafile }) => Object.keys(metafile.inputs))
-      .concat('src/console/index.html')
+    inputs: bundled
+      .concat('src/console/index.html', ...KEPT)
       .concat(install.map((name) => `src/console/${INSTALL}/${name}`)),
   };
 }
@@ -189,7 +193,7 @@ async function digestOf(inputs: readonly string[]): Promise<string> {
     const contents = await readFile(join(ROOT, input)).catch(() => 'missing');
     hash.update(input).update(contents);
   }
-  for (const builder of ['build.js', 'codec-file.js', 'shared-shell.js'])
+  for (const builder of ['build.js', 'codec-file.js', 'licenses.js', 'shared-shell.js'])
     hash.update(await readFile(join(ROOT, 'dist/src/console', builder)));
   return hash.digest('hex');
 }

@@ -1,6 +1,6 @@
 // Writes the table of icons/icons.ts: the icons of the console as path data, taken from the npm package of Lucide.
 import { execFileSync } from 'node:child_process';
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
@@ -77,7 +77,8 @@ try {
     cwd: folder,
     encoding: 'utf8',
   }).split('\n');
-  execFileSync('tar', ['xzf', archive, 'package/icons'], { cwd: folder });
+  execFileSync('tar', ['xzf', archive, 'package/icons', 'package/LICENSE'], { cwd: folder });
+  copyFileSync(join(folder, 'package/LICENSE'), 'src/console/licenses/Lucide.txt');
   const lines = NAMES.map((name) => {
     const shapes = shapesOf(readFileSync(join(folder, `package/icons/${name}.svg`), 'utf8'));
     return `  '${name}': '${rounded(shapes.map(pathOf).join(''))}',\n`;

@@ -72,6 +72,10 @@ const serviceModules: Modules = {
     purpose: 'key rotation, sealed keys, master secrets and their encryption',
     imports: ['src/db', 'src/http', 'src/protocol'],
   },
+  'src/local': {
+    purpose: 'a cluster or a sandbox on this machine, to try it out',
+    imports: ['src/auth', 'src/client/rest', 'src/client/terminal', 'src/config', 'src/db', 'src/fleet'],
+  },
   'src/metrics': {
     purpose: 'all metrics, and `GET /metrics`',
     imports: [

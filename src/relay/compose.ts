@@ -26,11 +26,11 @@ import { acknowledgeEmergency, clearEmergency, raiseEmergency } from '../emergen
 import { ConfigError } from '../errors.js';
 import { openFixIntake } from '../gps/counts.js';
 import type { UserId } from '../ids.js';
+import { withoutZeros } from '../log.js';
 import { trustIn } from '../proxies.js';
 import { certificateFiles } from '../tls/certificate.js';
 import type { Bus } from './cluster/bus.js';
 import { openPorts } from './cluster/carriers/ports.js';
-import { withoutZeros } from './figures/counts.js';
 import { createRelay, type RelayOptions } from './hub/relay.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
 import { refOf } from './requests/read.js';

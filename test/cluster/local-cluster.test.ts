@@ -8,7 +8,7 @@ import { startLocal } from '../helpers/local-run.js';
 import { run, unless } from '../helpers/programs.js';
 
 const skip = unless('nats-server');
-const PROGRAM = fileURLToPath(new URL('../../src/local-cluster.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../src/local/cluster.js', import.meta.url));
 const DEMO = fileURLToPath(new URL('../../bench/demo.js', import.meta.url));
 
 /** Loaded by the process before anything else: SIGUSR2 is an error that nothing catches. */

@@ -11,7 +11,7 @@ import { startLocal } from '../helpers/local-run.js';
 import { descendants, isAlive } from '../helpers/processes.js';
 import { run } from '../helpers/programs.js';
 
-const PROGRAM = fileURLToPath(new URL('../../src/sandbox.js', import.meta.url));
+const PROGRAM = fileURLToPath(new URL('../../src/local/sandbox.js', import.meta.url));
 
 t.setTimeout(180_000);
 

@@ -110,11 +110,12 @@ t.test('the manifest makes the console an app, and its icons have the sizes that
 });
 
 t.test(
-  'each file but the page and those of the installation has a hash in its name, and is packed in two ways',
+  'each file but the page, the licences and those of the installation has a hash in its name, and is packed in two ways',
   async (t) => {
     const plain = names.filter((name) => !/\.(gz|br)$/.test(name));
     for (const name of plain) {
-      if (name !== 'index.html' && !install.includes(name)) t.match(name, /-[A-Z0-9]{8}\.(js|css|\w+)$/);
+      if (!['index.html', 'licenses.txt', ...install].includes(name))
+        t.match(name, /-[A-Z0-9]{8}\.(js|css|\w+)$/);
       t.ok(names.includes(`${name}.gz`) && names.includes(`${name}.br`), name);
     }
     t.ok(
@@ -123,6 +124,19 @@ t.test(
     );
   },
 );
+
+t.test('the licence of each package in the console, and of its icons, is beside it', async (t) => {
+  const text = await readFile(join(one, 'built/licenses.txt'), 'utf8');
+  const packages = built.inputs.flatMap(
+    (path) => /.*node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1] ?? [],
+  );
+  t.ok(new Set(packages).size > 8);
+  const parts = new Map(
+    text.split(/^=+\n(?=\S)/m).map((part) => [/^(\S+) (?=[\d.]+, )|^/.exec(part)?.[1] ?? '', part]),
+  );
+  for (const name of new Set(packages)) t.match(parts.get(name), /copyright/i, name);
+  t.match(text, /Icons of Lucide.*Copyright \(c\) \d+ Lucide Icons/s);
+});
 
 t.test('the page has no inline script or style, and names no other host', async (t) => {
   const page = await readFile(join(one, 'built/index.html'), 'utf8');

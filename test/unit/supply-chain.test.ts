@@ -99,6 +99,19 @@ function isAtLeast(version: string, floor: string): boolean {
   return first < 0 || (own?.[first] ?? 0) > (least?.[first] ?? 0);
 }
 
+/** With any of them the service may be passed on, also by whom the owner chooses, as long as their texts come along. */
+const LICENSES = new Set([
+  ...['0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'Unlicense'],
+  'MPL-2.0', // mediabunny, unchanged: only changes of its own files would have to be published
+]);
+
+t.test('every package of a production install has a licence that lets others have the service', async (t) => {
+  const others = locked.flatMap(([path, { dev, license = 'none' }]) =>
+    dev === true || LICENSES.has(license) ? [] : [`${path}: ${license}`],
+  );
+  t.strictSame(others, []);
+});
+
 t.test('a version is compared as numbers', async (t) => {
   t.ok(isAtLeast('5.10.0', '5.8.5') && isAtLeast('5.8.5', '5.8.5') && isAtLeast('6.0.0', '5.8.5'));
   t.notOk(isAtLeast('5.8.4', '5.8.5') || isAtLeast('4.99.9', '5.8.5') || isAtLeast('5.0.10', '5.8.5'));

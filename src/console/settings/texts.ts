@@ -2,6 +2,7 @@
 export const settings = {
   title: 'Settings',
   hint: 'Changes apply at once, in this browser.',
+  licenses: 'Licences of the parts that others made',
   sections: {
     sound: 'Sound',
     keys: 'Keys',

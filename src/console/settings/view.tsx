@@ -45,6 +45,11 @@ export default function SettingsPage() {
       <Section name="account">
         <AccountSettings desk={desk} />
       </Section>
+      <p class="quiet">
+        <a href="licenses.txt" target="_blank" rel="noreferrer">
+          {words.licenses}
+        </a>
+      </p>
     </div>
   );
 }

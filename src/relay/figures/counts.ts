@@ -204,15 +204,3 @@ const NO_UPGRADE = [400, 403, 404, 405, 426, 500];
 const CLOSE_CODES: ReadonlySet<number> = new Set([
   1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014,
 ]);
-
-/** The totals without zeros, for a line of the log. Times of waits are in the metrics alone. */
-export function withoutZeros(counts: object): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(
-    Object.entries(counts).flatMap(([name, count]: [string, unknown]) => {
-      if (typeof count !== 'object' || count === null) return count === 0 ? [] : [[name, count]];
-      if (name === 'waits') return [];
-      const inside = withoutZeros(count);
-      return Object.keys(inside).length === 0 ? [] : [[name, inside]];
-    }),
-  );
-}

@@ -10,6 +10,7 @@ export interface LockedPackage {
   readonly link?: boolean;
   /** Wanted by devDependencies alone. */
   readonly dev?: boolean;
+  readonly license?: string;
   readonly hasInstallScript?: boolean;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;

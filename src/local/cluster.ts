@@ -9,20 +9,20 @@ import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { parseArgs } from 'node:util';
-import { SERVICE } from './auth/first-admin.js';
-import { createPasswords } from './auth/passwords.js';
-import { keptSecret } from './auth/secret.js';
-import { addAdmin } from './auth/store.js';
-import { readSettings } from './config/config.js';
-import { openDatabase } from './db/client.js';
-import { deadlineIn } from './db/deadline.js';
-import { type EmbeddedPostgres, startEmbedded } from './db/embedded.js';
-import { migrate } from './db/migrate.js';
-import { type LocalProcess, type LocalProgram, startProcess } from './local-process.js';
-import { runUntilInterrupted } from './local-run.js';
-import { createLog } from './log.js';
+import { SERVICE } from '../auth/first-admin.js';
+import { createPasswords } from '../auth/passwords.js';
+import { keptSecret } from '../auth/secret.js';
+import { addAdmin } from '../auth/store.js';
+import { readSettings } from '../config/config.js';
+import { openDatabase } from '../db/client.js';
+import { deadlineIn } from '../db/deadline.js';
+import { type EmbeddedPostgres, startEmbedded } from '../db/embedded.js';
+import { migrate } from '../db/migrate.js';
+import { createLog } from '../log.js';
+import { type LocalProcess, type LocalProgram, startProcess } from './process.js';
+import { runUntilInterrupted } from './run.js';
 
-const MAIN = fileURLToPath(new URL('./main.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../main.js', import.meta.url));
 /** In PATH, and where Debian installs it, which is in the PATH of root alone. */
 const NATS_SERVERS = ['nats-server', '/usr/sbin/nats-server', '/usr/local/sbin/nats-server'];
 /** Between the ports of two nodes. */

@@ -7,16 +7,16 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
-import { callRest, createRest } from './client/rest.js';
-import { crowd } from './client/terminal/crowd.js';
-import { echo } from './client/terminal/echo.js';
-import { isLoopback } from './config/values.js';
-import { COLUMNS, type Column, csvLine, SEPARATOR } from './fleet/csv.js';
-import { type LocalProcess, lastSentence, startProcess } from './local-process.js';
-import { runUntilInterrupted } from './local-run.js';
+import { callRest, createRest } from '../client/rest.js';
+import { crowd } from '../client/terminal/crowd.js';
+import { echo } from '../client/terminal/echo.js';
+import { isLoopback } from '../config/values.js';
+import { COLUMNS, type Column, csvLine, SEPARATOR } from '../fleet/csv.js';
+import { type LocalProcess, lastSentence, startProcess } from './process.js';
+import { runUntilInterrupted } from './run.js';
 
-const MAIN = fileURLToPath(new URL('./main.js', import.meta.url));
-const CLI = fileURLToPath(new URL('./cli.js', import.meta.url));
+const MAIN = fileURLToPath(new URL('../main.js', import.meta.url));
+const CLI = fileURLToPath(new URL('../cli.js', import.meta.url));
 /** In the working directory. */
 const FOLDER = '.sandbox';
 const PASSWORD = 'sandbox';
