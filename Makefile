@@ -26,8 +26,10 @@ LONG_TESTS = $(patsubst %,dist/test/%.test.js,client-package db/backup docs/back
 SMOKE_TESTS = dist/test/browser/smoke.test.js
 BROWSER_TESTS = $(filter-out $(SMOKE_TESTS),$(filter dist/test/browser/%,$(TESTS)))
 TESTS_HERE = $(filter-out $(CLUSTER_TESTS) dist/test/browser/%,$(TESTS))
+# Runs a program in a JVM, which no other Node can break. The Debian 13 of `.ci/run`, where `make test-platform` runs, has none.
+JVM_TESTS = dist/test/docs/kotlin.test.js
 # What another Node, another system or another binary of the engine could break, beside the tests of the relay.
-PLATFORM_TESTS = $(sort $(LONG_TESTS) $(filter $(patsubst %,dist/test/%,db/% docs/% faults/% runtime/% $(patsubst %,http/%.test.js,bad-input health start tls wire)),$(TESTS_HERE)))
+PLATFORM_TESTS = $(filter-out $(JVM_TESTS),$(sort $(LONG_TESTS) $(filter $(patsubst %,dist/test/%,db/% docs/% faults/% runtime/% $(patsubst %,http/%.test.js,bad-input health start tls wire)),$(TESTS_HERE))))
 HAS_BROWSER = [ -n "$$CHROMIUM" ] || command -v chromium >/dev/null
 # One PostgreSQL server for all of them. Printed is what failed and what was skipped, and nothing else, so that the end of
 # any log tells it. TIMES=1 shows what each file cost.

@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process';
 import { randomInt } from 'node:crypto';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
-import { accessSync, constants, readdirSync } from 'node:fs';
+import { accessSync, constants, existsSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 
@@ -39,10 +39,10 @@ export function programPath(name: string): string | null {
 
 /**
  * For `skip`: false where all are installed, else the reason. With NEEDS_PROGRAMS in the environment, as in `.ci/run`,
- * which installs them, no test is skipped: one whose program is missing fails.
+ * which installs them, no test is skipped: one whose program is missing fails. A name with a slash is the path of a file.
  */
 export function unless(...names: readonly string[]): string | false {
-  const missing = names.filter((name) => programPath(name) === null);
+  const missing = names.filter((name) => !(name.includes('/') ? existsSync(name) : programPath(name)));
   if (missing.length === 0 || process.env.NEEDS_PROGRAMS) return false;
   return `not installed here: ${missing.join(', ')}. .ci/run installs it`;
 }

@@ -26,6 +26,17 @@ export const readPage = (path: string): string => readFileSync(join(ROOT, path),
 
 export const fencesOf = (page: string): readonly Fence[] => splitFences(page).fences;
 
+export const linesOf = (text: string) => text.split('\n').filter((line) => line.trim() !== '');
+
+/** Whether `lines` come in this order, others between them or not. */
+export function holds(all: readonly string[], lines: readonly string[]): boolean {
+  let at = 0;
+  return lines.every((line) => {
+    at = all.indexOf(line, at) + 1;
+    return at > 0;
+  });
+}
+
 /** What is in fences and in backticks. */
 export function codeOf(page: string): string[] {
   const spans = [...withoutFences(page).matchAll(/`([^`\n]+)`/g)].map(([, span = '']) => span);
