@@ -1,12 +1,19 @@
 // What the bench's raw radios speak, against bytes as the servers send them, cut wherever TCP may cut them.
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import t from 'tap';
+import ts from 'typescript';
 import type { Dialect, OpenDialect } from '../../bench/radios/dialects/dialect.js';
 import { openMqtt } from '../../bench/radios/dialects/mqtt.js';
 import { openNats } from '../../bench/radios/dialects/nats.js';
 import { openSocketIo } from '../../bench/radios/dialects/socket-io.js';
 import { openPlain, openRelay } from '../../bench/radios/dialects/websocket.js';
+import { RawRadio } from '../../bench/radios/raw-radio.js';
+import { startOfNode, withServer } from '../../bench/servers/start.js';
+import { comesTrue } from '../helpers/eventually.js';
+import { fencesOf, readPage } from '../helpers/pages/pages.js';
 import { BINARY, CLOSE, PING, PONG, TEXT, wireFrame } from '../helpers/relay/wire.js';
 
 /** One protocol as its server speaks it to a radio in room 7, written down from its specification. */
@@ -231,3 +238,34 @@ function cut(stream: Buffer, lengths: readonly number[]): Buffer[] {
 
 const bytesOf = (values: readonly number[]) => Uint8Array.from(values);
 const hex = (data: Uint8Array) => Buffer.from(data).toString('hex');
+
+t.test(
+  'the server that the page of the bench adds as an example is one that radios hear each other by',
+  async (t) => {
+    const { text = '' } =
+      fencesOf(readPage('bench/README.md')).find(({ language }) => language === 'ts peer') ?? {};
+    const { outputText } = ts.transpileModule(text, {
+      compilerOptions: { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2023 },
+    });
+    const file = pathToFileURL(join(t.testdir({ 'peer.mjs': outputText }), 'peer.mjs'));
+    const stop = new AbortController();
+    await withServer(startOfNode(file), { cores: null, signal: stop.signal }, async ({ url }) => {
+      const heard: string[] = [];
+      const open = (room: number, name: string) =>
+        new RawRadio({
+          target: { url, dialect: 'websocket', room },
+          token: '',
+          receive: (bytes, start, end) => heard.push(`${name} ${bytes.toString('latin1', start, end)}`),
+          lost: (loss) => heard.push(`${name} lost: ${loss.message}`),
+        });
+      const [ann, bob, eve] = [open(1, 'ann'), open(1, 'bob'), open(2, 'eve')];
+      await Promise.all([ann, bob, eve].map(({ joined }) => joined));
+      ann.send(Buffer.from('one'));
+      eve.send(Buffer.from('elsewhere'));
+      bob.send(Buffer.from('two'));
+      await comesTrue('both are heard', () => heard.length >= 2);
+      t.strictSame(heard.sort(), ['ann two', 'bob one']);
+      for (const radio of [ann, bob, eve]) radio.leave();
+    });
+  },
+);
