@@ -31,6 +31,10 @@ export const ABOUT: Readonly<Record<string, About>> = {
     title: 'Late entry',
     what: 'A burst runs in every talkgroup, and radios enter in the middle of it, connecting or subscribing. It shows the time to the first frame. Up to 20 ms of it is the frame clock.',
   },
+  encryption: {
+    title: 'Encrypted speech',
+    what: 'Radios enter in the middle of an encrypted burst and fetch its key, also beside a storm of logins. A talkgroup of 1,000 key holders rotates its key while a member talks. Frames of encrypted and clear bursts take turns. It shows the time to the first decrypted frame, how soon all have the new key, and the cost of sealed frames.',
+  },
   'slow-listeners': {
     title: 'Listeners that do not keep up',
     what: 'Some radios stop reading or read too slowly. Phases with and without them alternate in one run. It shows the effect on the other radios as the ratio of pairs.',

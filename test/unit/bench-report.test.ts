@@ -7,11 +7,13 @@ import t from 'tap';
 import { doubtsOf, noiseOf, withDoubts } from '../../bench/figures/doubts.js';
 import { linesOfGoals } from '../../bench/figures/judge.js';
 import type { Goal, Plot } from '../../bench/figures/result.js';
+import { ABOUT } from '../../bench/report/about.js';
 import { changesBetween, linesOfComparison } from '../../bench/report/compare.js';
 import { chooseLooks } from '../../bench/report/looks.js';
-import { pageOf, writePage } from '../../bench/report/page.js';
+import { pageOf, RESULTS, writePage } from '../../bench/report/page.js';
 import { type Result, readResults } from '../../bench/report/results.js';
 import { linearScale, logScale, percentileScale } from '../../bench/report/scales.js';
+import { readPage } from '../helpers/pages/pages.js';
 
 const GOALS: readonly Goal[] = [
   { name: 'p99 relay latency', value: 8.63, low: 8.1, high: 9.2, unit: 'ms', isMet: null },
@@ -344,3 +346,18 @@ const plotOf = (names: readonly string[]): Plot => ({
   note: '',
   series: names.map((name) => ({ name, points: [] })),
 });
+
+t.test(
+  'the picture of the report is of the results that are there, and each of them has a title',
+  async (t) => {
+    const reference = await readResults(RESULTS);
+    t.strictSame(
+      reference.results.map(({ scenario }) => scenario).filter((scenario) => !(scenario in ABOUT)),
+      [],
+    );
+    const [, said = ''] =
+      /!\[First page of the report: (.+)\]\(report\.png\)/.exec(readPage('bench/README.md')) ?? [];
+    t.match(said, /^\d+ scenarios, measured /, 'draw bench/report.png anew, and say here what it shows');
+    t.ok(pageOf(reference).includes(`${said}.`), said);
+  },
+);
