@@ -101,13 +101,14 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
     const clock = relayClock(c, talk);
     for (let round = 1; round <= 3; round++) {
       await talk.goesOn(20);
+      const before = lagCount(b); // on a busy machine it may have been slow without a stop of ours
       b.socket.pause();
       const stopped = talk.said();
-      await Promise.all([talk.goesOn(3 * FRAMES_PER_SECOND), leavesAudio(s, b, round)]);
+      await Promise.all([talk.goesOn(3 * FRAMES_PER_SECOND), leavesAudio(s, b, before + 1)]);
       b.socket.resume();
-      await hearsAgain(b, [talk]);
+      while (lagCount(b) <= before) await hearsAgain(b, [talk]);
       const lags = exactLagsIn(t, b.arrivals, talkgroup);
-      t.equal(lags.length, round);
+      t.ok(lags.length >= round);
       const heardMs = await clock.between(stopped, around(lags.at(-1), talk).last);
       t.ok(heardMs <= HEARD_MS_MAX, `heard ${heardMs} ms of when it did not listen`);
     }

@@ -101,7 +101,6 @@ export const newestOf = ({ frames }: Radio) => Number(frames.at(-1)?.text);
 
 /** Waits until the radio is told LAG, once more than it was waited for, and hears each of the talks behind it. */
 export async function hearsAgain(radio: Radio, talks: readonly Speech[]): Promise<void> {
-  await comesTrue('LAG', () => radio.messages.some(isLag));
   await radio.hears('LAG');
   const lag = radio.arrivals.findLastIndex(isLag);
   for (const { talker, talkgroup } of talks) {
