@@ -149,7 +149,7 @@ prove: lint build ## run the tests with the full counts of races, cuts and kills
 cluster: build ## start three nodes, three nats-servers and a database, to try out failures
 	@exec $(NODE) dist/src/local/cluster.js $(if $(NATS_SERVER),--nats-server '$(NATS_SERVER)')
 
-# Ports as for `make run`. It takes no other setting that decides who gets in.
+# Ports and CORS_ORIGINS as for `make run`. What decides where the data are, and who reaches them, it sets itself.
 sandbox: build ## start a service with 50 radios that talk and move, and an echo, to write an app against
 	@exec $(NODE) dist/src/local/sandbox.js
 

@@ -10,6 +10,9 @@ const accounts = () => import('./commands/accounts.js');
 const secretCommands = () => import('./commands/secrets.js');
 const service = () => import('./commands/service.js');
 
+// As when `head` has read enough.
+process.stdout.on('error', ({ code }: NodeJS.ErrnoException) => process.exit(code === 'EPIPE' ? 0 : 1));
+
 const program = new Command('talkgroup-radio').description(
   'Administers the Talkgroup Radio Service, and runs a radio in the terminal.',
 );

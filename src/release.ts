@@ -10,6 +10,12 @@ import { promisify } from 'node:util';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** Of the package for apps: the client without the service and its dependencies. */
 const CLIENT_NAME = 'talkgroup-radio-client';
+const README = `# Client of the Talkgroup Radio Service
+
+A radio for Node.js and browsers: \`${CLIENT_NAME}\`. Sound in a browser: \`${CLIENT_NAME}/sound\`, which needs the package
+\`libopus-wasm\` and the file \`${CLIENT_NAME}/sound/worklets.js\`. Ogg Opus files: \`${CLIENT_NAME}/ogg\`. The WebSocket guide of
+the service (docs/websocket-guide.md) shows how to use them.
+`;
 /** What a compiled file imports, or takes types from. */
 const IMPORTED = /(?:\bfrom|\bimport)\s*\(?\s*['"]([^'"]+)['"]/g;
 
@@ -55,14 +61,34 @@ async function writeService(): Promise<void> {
   );
   await run('tar', ['-xzf', join(work, packed), '-C', work]);
   const service = join(work, 'package');
+  await removeStale(service);
   const lock = JSON.parse(await readFile(join(ROOT, 'package-lock.json'), 'utf8'));
   const packages = Object.entries(lock.packages as Record<string, Locked>)
     .filter(([, { dev }]) => dev !== true)
     .map(([path, { devDependencies, ...locked }]) => [path, locked]);
   await writeJson(join(service, 'npm-shrinkwrap.json'), { ...lock, packages: Object.fromEntries(packages) });
+  const pages = (await run('git', ['ls-files', '*.md', 'docs'])).trimEnd().split('\n');
+  const own = pages.filter((path) => /^(CHANGELOG|CONTRIBUTING)\.md$|^docs\//.test(path));
+  for (const path of own) await cp(join(ROOT, path), join(service, path));
   const { devDependencies, scripts, files, ...rest } = manifest;
-  await writeJson(join(service, 'package.json'), { ...rest, files: [...files, 'npm-shrinkwrap.json'] });
+  await writeJson(join(service, 'package.json'), {
+    ...rest,
+    files: [...files, ...own, 'npm-shrinkwrap.json'],
+  });
   await pack(service, folder);
+}
+
+/** Files that an earlier build has left: they have no source any more. */
+async function removeStale(service: string): Promise<void> {
+  const code = join(service, 'dist/src');
+  const bundles = ['typebox.js', 'http/validator.js'].map((name) => readFile(join(code, name), 'utf8'));
+  const chunks = (await Promise.all(bundles)).join('');
+  for (const entry of await readdir(code, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    const source = join(ROOT, 'src', path.slice(code.length).replace(/(\.d)?\.(js|ts)$/, ''));
+    const isOurs = ['.ts', '.tsx'].some((ending) => existsSync(source + ending));
+    if (entry.isFile() && !isOurs && !chunks.includes(entry.name)) await rm(path);
+  }
 }
 
 /** The entries of the client and the files that they reach, with the packages that those import. */
@@ -82,6 +108,7 @@ async function writeClient(): Promise<void> {
     dependencies: Object.fromEntries(Object.entries(dependencies).filter(([name]) => packages.has(name))),
     ...{ peerDependencies, peerDependenciesMeta },
   });
+  await writeFile(join(client, 'README.md'), README);
   await pack(client, folder);
 }
 

@@ -2,6 +2,7 @@
 // the same archives.
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { existsSync } from 'node:fs';
 import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -54,7 +55,7 @@ t.test('the check sums name every file, and a second release of the same sources
 });
 
 t.test(
-  'an install of the archive of the service gets the locked versions and nothing for development',
+  'the archive of the service names the locked version of each package, and none for development',
   async (t) => {
     const service = join(t.testdir({}), 'service');
     const files = await extract(SERVICE, service);
@@ -64,13 +65,24 @@ t.test(
       'dist/console/index.html',
       'sql/README.md',
       'bench/speech.ogg',
+      'docs/deploy/talkgroup-radio.service',
+      'docs/operations.md',
     ])
       t.ok(files.includes(path), path);
     const known =
-      /^(package\.json|npm-shrinkwrap\.json|README\.md|bench\/speech\.ogg|(dist\/src|dist\/console|sql)\/.*(?<!\.map))$/;
+      /^(package\.json|npm-shrinkwrap\.json|README\.md|CHANGELOG\.md|CONTRIBUTING\.md|docs\/.*|bench\/speech\.ogg|(dist\/src|dist\/console|sql)\/.*(?<!\.map))$/;
     t.strictSame(
       files.filter((path) => !known.test(path)),
       [],
+    );
+    const sources = (path: string) =>
+      ['.ts', '.tsx'].map((ending) => path.replace(/^dist\//, '').replace(/(\.d\.ts|\.js)$/, ending));
+    t.strictSame(
+      files.filter(
+        (path) => /^dist\/src\//.test(path) && !sources(path).some((source) => existsSync(source)),
+      ),
+      files.filter((path) => /^dist\/src\/typebox-\w+\.js$/.test(path)),
+      'each file has a source, but the parts of a bundle',
     );
     const { packages } = JSON.parse(await readFile(join(service, 'npm-shrinkwrap.json'), 'utf8'));
     const locked = Object.entries(readLock('.')).filter(([path, { dev }]) => path !== '' && dev !== true);
@@ -90,7 +102,9 @@ t.test(
     const client = join(app, 'node_modules/talkgroup-radio-client');
     const files = await extract(CLIENT, client);
     t.strictSame(
-      files.filter((path) => !/^(package\.json|dist\/src\/(client|protocol)\/.*\.(js|d\.ts))$/.test(path)),
+      files.filter(
+        (path) => !/^(package\.json|README\.md|dist\/src\/(client|protocol)\/.*\.(js|d\.ts))$/.test(path),
+      ),
       [],
     );
     t.notOk(files.some((path) => path.includes('/terminal/') || path.includes('messages')));

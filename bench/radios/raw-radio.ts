@@ -72,7 +72,7 @@ const NOTHING = Buffer.alloc(0);
 export class RawRadio {
   /** Resolves when the server hears and serves this radio; rejects when the connection ends before. */
   readonly joined: Promise<void>;
-  /** Resolves when the socket is closed, whoever ended it. */
+  /** Resolves when the socket is closed, by the server or by us. */
   readonly closed: Promise<void>;
   private readonly options: RadioOptions;
   private readonly socket: Socket;

@@ -24,7 +24,9 @@ export const ActQuery = Type.Object({
       () => 'must be an id of an act',
     ),
   ),
-  user_id: Type.Optional(shownId('Only acts by this user, and acts done to this user.', EXAMPLE.user)),
+  user_id: Type.Optional(
+    shownId('Only acts by this user, and acts done to this user or to a device of this user.', EXAMPLE.user),
+  ),
   act: Type.Optional(
     Type.Refine(
       Type.String({ description: 'Only acts of this kind, such as `device_disabled`.' }),

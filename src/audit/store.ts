@@ -12,7 +12,7 @@ export interface ActsWanted {
   readonly limit: number;
   /** Where the page begins: the newest first, below the id `before`, or the oldest first, above the id `after`. */
   readonly page: { readonly before: number | null } | { readonly after: number };
-  /** Acts by one of these, and acts done to one. null: of anybody. */
+  /** Acts by one of these, and acts done to one, or to a device that one has or had. null: of anybody. */
   readonly users: readonly UserId[] | null;
   /** Acts of commands and of the service with this name. */
   readonly name?: string | null;
@@ -38,7 +38,10 @@ export async function actsRead(
   const ofUsers = (sql: Sql) => {
     const ids = users === null ? null : `{${users.join()}}`;
     return sql`and (user_id = any(${ids}::uuid[]) or by_id = any(${ids}::uuid[])
-      or (by_id is null and by_name = ${name}::text))`;
+      or (by_id is null and by_name = ${name}::text)
+      or (user_id is null and device_id in (
+        select device_id from users where id = any(${ids}::uuid[])
+        union select own.device_id from acts own where own.user_id = any(${ids}::uuid[]))))`;
   };
   const [read] = await writeAct<{ found: OneAct[] }>(
     database,

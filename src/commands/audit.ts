@@ -61,12 +61,15 @@ function readAct(text: string): Act {
   return isAct(text) ? text : fail(`--act must be one of ${ACT_NAMES.join(', ')}`);
 }
 
+/** Without a zone a time is one of UTC, as the printed ones are. JavaScript would take it for a local one. */
+const inUtc = (text: string) => (/T[\d:.]+$/.test(text) ? `${text}Z` : text);
+
 /** A time in ISO 8601, or how long ago, such as `2d`. */
 function readTime(text: string): string {
   const [, count, unit] = /^(\d{1,5})([smhd])$/.exec(text) ?? [];
   const time =
     unit === undefined
-      ? new Date(/^\d{4}-\d{2}-\d{2}/.test(text) ? text : Number.NaN)
+      ? new Date(/^\d{4}-\d{2}-\d{2}/.test(text) ? inUtc(text) : Number.NaN)
       : new Date(Date.now() - Number(count) * MS[unit as keyof typeof MS]);
   if (Number.isNaN(time.getTime()))
     fail(`--since must be a time such as 2026-01-31 or 2026-01-31T08:00Z, or an age such as 90m, 12h or 2d`);

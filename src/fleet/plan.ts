@@ -234,7 +234,9 @@ export function planOf(lines: readonly Line[], options: PlanOptions): Plan {
     if (one !== undefined && second === undefined) return { id: one };
     if (second !== undefined) fault('talkgroups', `several talkgroups are named ${called}: use the id`);
     else if (!isText(called)) fault('talkgroups', `a name ${TEXT_RULE}`);
-    else if (!options.mayCreateTalkgroups || id !== null) fault('talkgroups', `no such talkgroup: ${called}`);
+    else if (id !== null) fault('talkgroups', `no such talkgroup: ${called}`);
+    else if (!options.mayCreateTalkgroups)
+      fault('talkgroups', `no such talkgroup: ${called}. --create-talkgroups creates it`);
     else {
       created.add(called);
       return { name: called };

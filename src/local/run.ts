@@ -25,7 +25,7 @@ export async function runUntilInterrupted({
     interrupt.signal.addEventListener('abort', () => resolve());
   });
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => interrupt.abort());
-  // As when the reader of a pipe ends: nobody would see what goes on.
+  // As when the reader of a pipe ends: the output is lost.
   for (const stream of [process.stdout, process.stderr]) stream.on('error', () => interrupt.abort());
   // An unhandled rejection arrives here, too.
   process.on('uncaughtException', (error) => {

@@ -35,15 +35,18 @@ let fleet: Promise<unknown> = Promise.resolve();
 await runUntilInterrupted({
   ...{ name: 'sandbox', interrupt, start, stop },
   leftOver:
-    ' Another sandbox or service may run. End it, or choose other ports with PORT, WS_PORT and METRICS_PORT.',
+    ' Another sandbox or service runs. End it. Beside a service, choose other ports with PORT, WS_PORT and METRICS_PORT.',
 });
 
 async function start(): Promise<void> {
   const { HOST } = process.env;
   if (HOST && !isLoopback(HOST))
-    throw new Error(`HOST must be on loopback, for the passwords are well known, got "${HOST}"`);
+    throw new Error(
+      `HOST must be a loopback address, got "${HOST}": the passwords of the sandbox are public`,
+    );
   await mkdir(FOLDER, { recursive: true, mode: 0o700 });
   const env = settings();
+  interrupt.signal.throwIfAborted();
   const { output } = await startProcess({
     ...{ name: 'the service', command: [process.execPath, '--enable-source-maps', MAIN], env },
     logFile: join(FOLDER, 'service.log'),
@@ -82,18 +85,24 @@ async function start(): Promise<void> {
   const members = UNIT_NAMES.map((username) => ({ username, password: PASSWORD }));
   const report = (line: string) => console.log(line);
   fleet = Promise.all([
-    crowd({ rest, url, members, talking: TALKING, area: AREA, signal, report }),
-    echo({ url, token: echoing, talkgroup: 'Echo', signal }),
-  ]).catch(({ message }: Error) => report(`the units and the echo end: ${message}`));
+    crowd({ rest, url, members, talking: TALKING, area: AREA, signal, report }).catch(ended('units')),
+    echo({ url, token: echoing, talkgroup: 'Echo', signal }).catch(ended('echo')),
+  ]);
 }
 
 interface Own {
   readonly talkgroups: readonly { readonly talkgroup: { readonly id: string; readonly name: string } }[];
 }
 
-async function stop(): Promise<void> {
-  await fleet;
+/** The service goes on. */
+function ended(what: string): (error: Error) => void {
+  return ({ message }) => console.log(`the ${what} ended: ${message}`);
+}
+
+async function stop(started: Promise<void>): Promise<void> {
   await service?.stop();
+  await started;
+  await fleet;
 }
 
 /**
@@ -107,7 +116,14 @@ function settings(): NodeJS.ProcessEnv {
     METRICS_HOST: '127.0.0.1',
     DATA_DIR: FOLDER,
     ...{ DATABASE_URL: '', NATS_URL: '', NATS_CREDENTIALS_FILE: '', JWT_SECRET: '', JWT_SECRET_PREVIOUS: '' },
-    ...{ TLS_CERT_FILE: '', TLS_KEY_FILE: '', TRUST_PROXY: '' },
+    ...{
+      SECRETS_KEY: '',
+      TLS_CERT_FILE: '',
+      TLS_KEY_FILE: '',
+      TRUST_PROXY: '',
+      PUBLIC_WS_URL: '',
+      CONSOLE: '',
+    },
     ...{ REGISTRATION: 'open', ADMIN_USERNAME: 'admin', ADMIN_PASSWORD: PASSWORD, PASSWORD_MIN_LENGTH: '' },
   };
 }

@@ -221,6 +221,7 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
       const radio = await radioAt(1);
       await radio.asks({ type: 'SUBSCRIBE', talkgroup_ids: [field], mode: 'events' });
       await says('events_only', 'field');
+      t.teardown(() => home.signal('SIGCONT'));
       home.signal('SIGSTOP');
       await comesTrue('node 0 stands still', async () => (await metric(1, 'talkgroup_cluster_peers')) === 1);
       const silent = await says('events_only', 'field');

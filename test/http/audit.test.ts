@@ -344,6 +344,19 @@ t.test('the log is read in pages, by user and by act, and who reads it is noted 
     (await read(s.admin, `?user_id=${bob.userId}`)).acts.map(({ act }) => act),
     ['user_deleted', 'tokens_revoked'],
   );
+  const [one, other] = [await s.account({ serial: 'SN-audit-1' }), await s.account({ serial: 'SN-audit-2' })];
+  const deviceOf = async (who: typeof one) =>
+    (await s.sql<{ id: string }>((sql) => sql`select device_id as id from users where id = ${who.userId}`))[0]
+      ?.id;
+  for (const who of [one, other]) {
+    const path = `/devices/${await deviceOf(who)}/status`;
+    t.equal((await s.admin.patch(path, { active: false })).status, 200);
+  }
+  t.strictSame(
+    (await read(s.admin, `?user_id=${one.userId}`)).acts.map(({ act }) => act),
+    ['device_disabled'],
+    'and what was done to the device of a user',
+  );
   t.strictSame(
     (await read(s.admin, `?user_id=${second.userId}`)).acts.map(({ act }) => act),
     ['audit_read', 'user_deleted'],

@@ -96,7 +96,7 @@ async function worksOn(t: Test, { rest, ws }: { rest: string; ws: string }): Pro
   t.equal((await fetch(`${rest}/auth/login`, init)).status, 200);
 }
 
-t.test('an unread log delays neither audio nor logins nor the exit', { timeout: 30_000 }, async (t) => {
+t.test('an unread log delays neither audio nor logins nor the exit', { timeout: 120_000 }, async (t) => {
   const pipe = unreadPipe(t);
   const deaf = await node(t, pipe.stderr);
   pipe.fill();

@@ -1,6 +1,7 @@
-// `make sandbox`: what a developer gets with one command, and that nobody else gets in.
+// `make sandbox`: what a developer gets with one command, on this machine alone, whatever the environment says.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
+import { createSigner } from 'fast-jwt';
 import t, { type Test } from 'tap';
 import { readOpus } from '../../src/client/audio/ogg.js';
 import { speak } from '../../src/client/audio/speak.js';
@@ -12,6 +13,14 @@ import { descendants, isAlive } from '../helpers/processes.js';
 import { run } from '../helpers/programs.js';
 
 const PROGRAM = fileURLToPath(new URL('../../src/local/sandbox.js', import.meta.url));
+
+const JWT_SECRET = 'a key of the outer environment, 32 bytes';
+
+/** The same claims, signed with the key of the environment. */
+function forged(token: string): string {
+  const claims = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString());
+  return createSigner({ key: JWT_SECRET, algorithm: 'HS256' })(claims);
+}
 
 t.setTimeout(180_000);
 
@@ -57,11 +66,13 @@ t.test('a sandbox has a fleet that talks, an echo and a login, and keeps its dat
     t.equal(answer.status, 200, username);
   }
   t.equal((await fetch(first.told('Console'))).status, 200);
-  t.match(
-    readFileSync(`${cwd}/.sandbox/service.log`, 'utf8'),
-    /^Metrics +http:\/\/127\.0\.0\.1:/m,
-    'loopback only',
-  );
+  const log = readFileSync(`${cwd}/.sandbox/service.log`, 'utf8');
+  for (const listener of ['REST +http', 'WebSocket +ws', 'Metrics +http'])
+    t.match(log, new RegExp(`^${listener}://127\\.0\\.0\\.1:`, 'm'), 'loopback only');
+  const asked = { headers: { authorization: `Bearer ${forged(first.told('Token'))}` } };
+  t.equal((await fetch(`${first.told('REST')}/me`, asked)).status, 401, 'it has a key of its own');
+  const known = await fetch(`${first.told('REST')}/.well-known/talkgroup-radio`);
+  t.match(await known.json(), { ws_url: first.told('WebSocket').replace(/\/ws$/, ''), registration: 'open' });
   const processes = descendants(first.pid);
   first.signal('SIGINT');
   t.strictSame(await first.exited, [0, null]);
@@ -77,5 +88,5 @@ t.test('a sandbox that others could reach does not start', async (t) => {
   const cwd = t.testdir({});
   const { code, output } = await run(process.execPath, [PROGRAM], { env: { HOST: '0.0.0.0' }, cwd });
   t.equal(code, 1);
-  t.match(output, /^cannot start the sandbox: HOST must be on loopback, .*"0\.0\.0\.0"$/m);
+  t.match(output, /^cannot start the sandbox: HOST must be a loopback address, got "0\.0\.0\.0": /m);
 });

@@ -61,6 +61,27 @@ t.test('a radio is played in all its talkgroups, also in those that come later',
   t.same([...ports.keys()], [], 'a radio that has stopped plays nothing');
 });
 
+t.test('a radio that stops before the sound has started is not played', async (t) => {
+  for (const isEarly of [true, false]) {
+    const { radio, socket } = fakeWorld();
+    socket().welcomes();
+    const added: string[] = [];
+    let start = () => {};
+    const started = new Promise<void>((resolve) => {
+      start = resolve;
+    });
+    if (isEarly) radio.close();
+    const playing = playRadio({
+      radio,
+      sound: { start: () => started, add: (id) => void added.push(id) as never, remove: () => {} },
+    });
+    radio.close();
+    start();
+    (await playing).stop();
+    t.same(added, []);
+  }
+});
+
 t.test('frames are played, LAG drops what is queued, and a burst that has ended is over', async (t) => {
   const { socket, stop, ports, runs, speaks, told } = await playing(t);
   runs(alpha);

@@ -110,7 +110,7 @@ t.test('the manifest makes the console an app, and its icons have the sizes that
 });
 
 t.test(
-  'each file but the page, the licences and those of the installation has a hash in its name, and is packed in two ways',
+  'a file has a hash in its name, but for the page, licences and installation, and is packed in two ways',
   async (t) => {
     const plain = names.filter((name) => !/\.(gz|br)$/.test(name));
     for (const name of plain) {

@@ -57,6 +57,10 @@ t.test('a radio that hears is in order', async (t) => {
   ]);
 });
 
+t.test('in order is said of the talkgroup in question alone', async (t) => {
+  t.match(textsOf(facts({}, { talkgroups_total: 2 }))[0], /^The relay sends Fire 1 to the radio of 17, /);
+});
+
 t.test('all causes at once are told in their order', async (t) => {
   const given = facts(
     {
@@ -174,6 +178,8 @@ t.test('the revocation is named for an invalid token alone', async (t) => {
     )[0];
   t.match(of(rejection), /because tokens issued before .* are revoked/);
   t.match(of(disabled), /“device disabled”\.$/);
+  const [{ action = '' } = {}] = findingsOf(facts({ sessions: [], admittedAt: null, rejected: [disabled] }));
+  t.match(action, /^The device is enabled again\. The radio tries about once a minute\.$/);
 });
 
 t.test('a session without a connection is told beside none that has one', async (t) => {

@@ -167,7 +167,7 @@ t.test('each fault names its line and its column', async (t) => {
   for (const [rows, ...faults] of [
     ['ann,SN-2,,,,\n', "line 2, serial: ann has the device SN-1: use 'user set-device'"],
     ['bob,SN-9,,,,\n', 'line 2, serial: the device SN-9 is disabled'],
-    ['cid,,,,Fire 9,\n', 'line 2, talkgroups: no such talkgroup: Fire 9'],
+    ['cid,,,,Fire 9,\n', 'line 2, talkgroups: no such talkgroup: Fire 9. --create-talkgroups creates it'],
     ['cid,,,,Twins,\n', 'line 2, talkgroups: several talkgroups are named Twins: use the id'],
     ['cid,,,,,\nann,,,,,\ncid,,,,,\n', 'line 4, username: cid is in line 2 as well'],
     ['cid,SN-3,,Depot,,\ndan,SN-3,,Port,,\n', 'line 3, site: SN-3 has another site in line 2'],

@@ -99,7 +99,7 @@ function isAtLeast(version: string, floor: string): boolean {
   return first < 0 || (own?.[first] ?? 0) > (least?.[first] ?? 0);
 }
 
-/** With any of them the service may be passed on, also by whom the owner chooses, as long as their texts come along. */
+/** With any of them the service may be passed on under each licence that the owner can choose, with their texts. */
 const LICENSES = new Set([
   ...['0BSD', 'Apache-2.0', 'BlueOak-1.0.0', 'BSD-2-Clause', 'BSD-3-Clause', 'ISC', 'MIT', 'Unlicense'],
   'MPL-2.0', // mediabunny, unchanged: only changes of its own files would have to be published

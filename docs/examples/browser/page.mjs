@@ -2,9 +2,14 @@
 import { createRadio } from 'talkgroup-radio-service/client';
 import { createSound, playRadio, talkWithMicrophone } from 'talkgroup-radio-service/client/sound';
 
-const [login, main, list, key, status] = ['login', 'radio', 'talkgroups', 'key', 'status'].map((id) =>
-  document.getElementById(id),
-);
+const [login, main, list, key, status, heard] = [
+  'login',
+  'radio',
+  'talkgroups',
+  'key',
+  'status',
+  'heard',
+].map((id) => document.getElementById(id));
 const sound = createSound({ workletsUrl: 'worklets.js' }); // a file of its own beside the page
 let radio = null;
 let talk = null;
@@ -15,13 +20,18 @@ const show = (text) => {
 
 login.addEventListener('submit', async (event) => {
   event.preventDefault();
+  const button = login.querySelector('button');
+  button.disabled = true; // a second login would make a second radio
   // Now, because only a gesture of the user may start the sound.
   const started = sound.start();
-  const { address, username, password } = Object.fromEntries(new FormData(login));
+  const { address: typed, username, password } = Object.fromEntries(new FormData(login));
+  const address = typed.replace(/\/$/, '');
   try {
     const { ws_url: url } = await call(`${address}/.well-known/talkgroup-radio`);
-    const { jwt: token } = await call(`${address}/auth/login`, { username, password });
-    await started;
+    const [{ jwt: token }] = await Promise.all([
+      call(`${address}/auth/login`, { username, password }),
+      started,
+    ]);
     radio = createRadio({ url, token, client: 'browser-example/1' });
     listen();
     await playRadio({ radio, sound });
@@ -29,10 +39,12 @@ login.addEventListener('submit', async (event) => {
   } catch (error) {
     radio?.close();
     return show(error.message);
+  } finally {
+    button.disabled = false;
   }
   login.hidden = true;
   main.hidden = false;
-  show('Connected');
+  show(radio.talkgroups.size > 0 ? 'Connected' : 'You are in no talkgroup: an administrator adds you');
 });
 
 /** One REST call. Throws with the text that the service gives. */
@@ -53,10 +65,17 @@ function listen() {
   );
   radio.on('open', () => show('Connected'));
   radio.on('stopped', ({ reason }) => show(`Stopped: ${reason}`));
-  radio.on('talk_started', ({ session, username, talkgroup_id }) => {
-    if (session !== radio.session) show(`${username} talks in ${radio.talkgroups.get(talkgroup_id)?.name}`);
-  });
-  radio.on('talk_ended', ({ session }) => session !== radio.session && show('Connected'));
+  for (const event of ['talk_started', 'talk_ended', 'talkgroups']) radio.on(event, showTalkers);
+}
+
+/** In a line of its own: what is said there must not hide whether the user is on air. */
+function showTalkers() {
+  const talks = [...radio.talkgroups.values()].flatMap(({ name, talkers }) =>
+    [...talkers.values()]
+      .filter(({ session }) => session !== radio.session)
+      .map(({ username }) => `${username} talks in ${name}`),
+  );
+  heard.textContent = talks.join(', ');
 }
 
 /** A talkgroup that the user joins or leaves comes and goes here, and the sound follows by itself. */

@@ -50,12 +50,15 @@ function untilAllowed(talk: Talk, signal: AbortSignal | undefined): Promise<void
   const isAsking = () => talk.floor !== 'first_frame' && ASKING.has(talk.state.kind);
   return new Promise((resolve) => {
     if (!isAsking() || signal?.aborted) return resolve();
-    const stop = talk.on('state', () => {
-      if (isAsking()) return;
+    const done = () => {
       stop();
+      signal?.removeEventListener('abort', done); // it may live as long as the app
       resolve();
+    };
+    const stop = talk.on('state', () => {
+      if (!isAsking()) done();
     });
-    signal?.addEventListener('abort', () => resolve(), { once: true });
+    signal?.addEventListener('abort', done, { once: true });
   });
 }
 

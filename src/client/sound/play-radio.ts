@@ -7,7 +7,7 @@ import { createVoices, type VoicesOptions } from './voices.js';
 type Heard = Pick<Radio, 'on' | 'talkgroups'>;
 
 export type PlayOptions = Pick<VoicesOptions, 'targetMs'> & {
-  radio: Heard;
+  radio: Heard & Pick<Radio, 'state'>;
   sound: Pick<Sound, 'start' | 'add' | 'remove'>;
 };
 
@@ -17,13 +17,15 @@ export type PlayOptions = Pick<VoicesOptions, 'targetMs'> & {
  * be loaded.
  */
 export async function playRadio({ radio, sound, ...options }: PlayOptions): Promise<{ stop(): void }> {
-  const [voices] = await Promise.all([createVoices(options), sound.start()]);
   const played = new Set<string>();
-  const ends = [
+  let isStopped = false;
+  const ends = [radio.on('stopped', () => stop())];
+  const [voices] = await Promise.all([createVoices(options), sound.start()]);
+  if (isStopped || radio.state === 'stopped') return { stop };
+  ends.push(
     giveHeard(radio, () => voices),
     radio.on('talkgroups', follow),
-    radio.on('stopped', () => stop()),
-  ];
+  );
   follow();
   return { stop };
 
@@ -43,6 +45,7 @@ export async function playRadio({ radio, sound, ...options }: PlayOptions): Prom
   }
 
   function stop(): void {
+    isStopped = true;
     for (const end of ends.splice(0)) end();
     for (const id of played) drop(id);
   }

@@ -141,9 +141,9 @@ async function converse(radio: Radio, { talking, speech, figures }: Life, over: 
     if (talkgroupId === undefined || radio.state !== 'open') continue;
     const talk = radio.talk({ talkgroupId, floor: 'request' });
     await speak({ talk, packets: pieceOf(speech), packetMs: speech.packetMs, signal: over });
-    const { kind } = await talk.ended;
+    const { kind, code } = await talk.ended;
     if (kind === 'denied') figures.denied++;
-    else figures.talks++;
+    if (code === 'released') figures.talks++; // as the relay tells it
   }
 }
 

@@ -34,9 +34,14 @@ export function* rejection(facts: Facts): Iterable<Finding> {
   yield {
     code: 'rejected',
     text: `A connection of ${user.username} was closed at ${clock(at)} with ${code} “${reason}”${because}.`,
-    action: REJECTED[reason] ?? 'Wait. When it stays, look at the log of the node.',
+    action:
+      facts.shown.device?.active !== false && reason === 'device disabled' ? ENABLED : actionFor(reason),
   };
 }
+
+const ENABLED = 'The device is enabled again. The radio tries about once a minute.';
+
+const actionFor = (reason: string) => REJECTED[reason] ?? 'Wait. When it stays, look at the log of the node.';
 
 /** What helps, by the reason of the close. */
 const REJECTED: Readonly<Record<string, string>> = {

@@ -97,10 +97,8 @@ function* disabledDevice({ shown: { user, device } }: Facts): Iterable<Finding> 
 
 function* inOrder(facts: Facts): Iterable<Finding> {
   const { shown, talkgroup, unixMs } = facts;
-  const sent = list(
-    concerned(facts).map(({ name }) => name),
-    shown.talkgroups_total,
-  );
+  const names = concerned(facts).map(({ name }) => name);
+  const sent = list(names, talkgroup === null ? shown.talkgroups_total : names.length);
   for (const session of liveOf(facts)) {
     const heardS = Math.max(0, Math.round((unixMs - Date.parse(session.heard_at)) / 1000));
     const { round_trip_ms: ms } = session;

@@ -1,13 +1,12 @@
 // Serves docs/examples/browser as docs/websocket-guide.md says, from an app that has the package as a link.
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Test } from 'tap';
 import { eventually } from '../eventually.js';
 import { fencesOf, ROOT, readPage } from '../pages/pages.js';
+import { freePort } from '../programs.js';
 
 const PAGE_PORT = '8080';
 
@@ -41,12 +40,4 @@ export async function serveExample(t: Test): Promise<string> {
     if (!answer?.ok) throw new Error(`no page: ${output}`);
   });
   return origin;
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
