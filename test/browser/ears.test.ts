@@ -310,9 +310,10 @@ t.test('the page of the guide plays what its user has said, when an echo repeats
   await new Promise((resolve) => setTimeout(resolve, 1_000));
   t.ok((await level()) < SILENT);
   await page.mouse.up();
-  await shows('bob talks in Fire');
+  await page.locator('#heard').filter({ hasText: 'bob talks in Fire' }).waitFor();
   await comesTrue('the page plays it', async () => (await level()) > LOUD);
-  await shows('Connected');
+  await shows('Connected'); // who talks is told in another line
+  await page.locator('#heard').filter({ hasText: /^$/ }).waitFor({ state: 'attached' });
 });
 
 t.test('the page of the guide says why it does not talk, and talks again', async (t) => {
