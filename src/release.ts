@@ -36,6 +36,8 @@ interface Locked {
 }
 
 const manifest = JSON.parse(await readFile(join(ROOT, 'package.json'), 'utf8')) as Manifest;
+if (existsSync(folder) && !existsSync(join(folder, 'SHA256SUMS')) && (await readdir(folder)).length > 0)
+  throw new Error(`${folder} holds no release: it is not emptied`);
 await rm(folder, { recursive: true, force: true });
 await mkdir(folder, { recursive: true });
 const work = await mkdtemp(join(folder, 'work-'));

@@ -54,6 +54,14 @@ t.test('the check sums name every file, and a second release of the same sources
   t.equal(await sumsOf(), sums);
 });
 
+t.test('a folder that holds something else is not emptied', async (t) => {
+  const other = t.testdir({ 'thesis.txt': 'years of work' });
+  await t.rejects(run(process.execPath, [PROGRAM, other]), {
+    message: /holds no release: it is not emptied/,
+  });
+  t.strictSame(await readdir(other), ['thesis.txt']);
+});
+
 t.test(
   'the archive of the service names the locked version of each package, and none for development',
   async (t) => {

@@ -103,8 +103,12 @@ function inWords({ steps, unchanged, devices, talkgroups }: Plan, verb: string):
   const did = verb === '' ? '' : `${verb} `;
   return [
     ...(talkgroups.length > 0 ? [`talkgroups ${did}created: ${talkgroups.join(', ')}`] : []),
-    ...(devices.length > 0 ? [`${devices.length} devices ${did}renamed or moved to another site`] : []),
-    `${added} users ${did}added, ${steps.length - added} changed, ${unchanged} unchanged`,
+    ...(devices.length > 0
+      ? [
+          `${devices.length === 1 ? '1 device' : `${devices.length} devices`} ${did}renamed or moved to another site`,
+        ]
+      : []),
+    `${added === 1 ? '1 user' : `${added} users`} ${did}added, ${steps.length - added} changed, ${unchanged} unchanged`,
   ];
 }
 

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import t, { type Test } from 'tap';
 import { parse } from 'yaml';
 import { isAct } from '../../src/audit/schemas.js';
@@ -26,6 +27,8 @@ import { run, unless } from '../helpers/programs.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import { relayOn } from '../helpers/relay/relays.js';
 import { service, serviceProcess } from '../helpers/service/service.js';
+
+const CLI = fileURLToPath(new URL('../../src/cli.js', import.meta.url));
 
 /** Some metrics are about certificates. */
 const TLS = {
@@ -101,6 +104,24 @@ t.test('the page is about the service as it is', async (t) => {
 
   for (const [, name = ''] of page.matchAll(/`([A-Z]+_[A-Z_]+)\b/g))
     t.ok(name in settings || OTHERS.includes(name), `setting ${name}`);
+});
+
+t.test('the commands of an operator’s day exist, with their options', async (t) => {
+  const [, day = ''] = /## An operator's day\n(.*?)\n## /s.exec(page) ?? [];
+  const commands = [...day.matchAll(/`talkgroup-radio ([^`]+)`/g)].map(([, text = '']) => text.split(' '));
+  t.ok(commands.length > 10);
+  await Promise.all(
+    commands.map(async (words) => {
+      const command = words.slice(
+        0,
+        words.findIndex((word) => /^[A-Z-]/.test(word)),
+      );
+      const { code, output } = await run(process.execPath, [CLI, ...command, '--help']);
+      t.equal(code, 0);
+      t.match(output, `Usage: talkgroup-radio ${command.join(' ')} `, 'that command, not the one above it');
+      for (const option of words.filter((word) => word.startsWith('--'))) t.match(output, `  ${option} `);
+    }),
+  );
 });
 
 t.test('alerts and dashboard ask for metrics and labels that the service has', async (t) => {
