@@ -21,7 +21,7 @@ CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,encryption failures flo
 THREAD_TESTS = $(patsubst %,dist/test/%.test.js,cluster/thread-floors cluster/thread-limits cluster/thread-moves cluster/threads faults/threads)
 # What takes long: the strongest legal and illegal clients, commands and the programs that pages and backups start, and
 # faults that are waited for. Not in `make test`, which is to stay below five minutes, but in `make test-platform`.
-LONG_TESTS = $(patsubst %,dist/test/%.test.js,client-package db/backup docs/backups docs/getting-started docs/websocket-guide faults/clocks faults/hostile faults/limits-of-the-machine http/certificate-renewal http/cli http/fleet http/import release runtime/load runtime/run runtime/sandbox)
+LONG_TESTS = $(patsubst %,dist/test/%.test.js,client-package db/backup docs/backups docs/getting-started docs/websocket-guide faults/clocks faults/hostile faults/limits-of-the-machine http/certificate-renewal http/cli http/fleet http/import release runtime/run runtime/sandbox)
 # What needs a browser. The smoke set is part of `make test`.
 SMOKE_TESTS = dist/test/browser/smoke.test.js
 BROWSER_TESTS = $(filter-out $(SMOKE_TESTS),$(filter dist/test/browser/%,$(TESTS)))
