@@ -142,7 +142,10 @@ t.test('over TLS the certificate is verified', { skip: !isLinux }, async (t) => 
   const URL = s.ws.replace('ws://', 'wss://');
   const NODE_EXTRA_CA_CERTS = settings.TLS_CERT_FILE;
   keptUp(t, await load(t, { ...env, URL, NODE_EXTRA_CA_CERTS, LISTENERS: '120' }));
-  t.match(await load(t, { ...env, URL }), { code: 1, output: /certificate.*: NODE_EXTRA_CA_CERTS=FILE adds/ });
+  t.match(await load(t, { ...env, URL }), {
+    code: 1,
+    output: /certificate.*: NODE_EXTRA_CA_CERTS=FILE adds/,
+  });
 });
 
 t.test(
