@@ -11,6 +11,7 @@ import { type Spoken, speak } from '../src/client/audio/speak.js';
 import { createRadio, type HeardFrame, type Radio } from '../src/client/node.js';
 import { createRecorder } from '../src/client/terminal/recorder.js';
 import { type DemoServer, startServer } from './demo-server.js';
+import { aborted } from './machine/clock.js';
 
 // Made with: espeak-ng -v en-gb -s 160 -p 40 --stdout "Control, this is unit seven. North gate is clear, all well.
 // Next call at fifteen thirty. Over." | opusenc --speech --bitrate 20 --framesize 20 --discard-comments --serial 1 - FILE
@@ -178,13 +179,6 @@ async function knowsOf({
     throw new Error('the two nodes do not reach each other');
   });
   await Promise.race([told, late, aborted(signal)]);
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.throwIfAborted();
-    signal.addEventListener('abort', () => reject(signal.reason));
-  });
 }
 
 /** One REST call, `METHOD /path`; throws unless it is answered 200. The body's shape is taken from seed.md on trust. */

@@ -1,9 +1,10 @@
 // Takes what the listeners of a load hear: each frame of each talker once, and how late it is at some of them.
 import { HEADER_BYTES, SENDER_AT } from '../../src/protocol/frame.js';
 import { createRecorder, type Latency } from '../figures/histogram.js';
-import { around, nowMs } from '../machine/clock.js';
+import { nowMs } from '../machine/clock.js';
 import type { Receive } from '../radios/dialects/dialect.js';
 import type { RawRadio } from '../radios/raw-radio.js';
+import { sinksOf, sipping } from '../radios/swarm.js';
 import { dueMsAt, timedFrame } from '../radios/timed-frame.js';
 
 /** Opus at 24 kbit/s, 50 frames a second. */
@@ -58,22 +59,16 @@ export interface Heard {
   readonly probes: number;
 }
 
-/** A sink reads once in so many frames: five times a second, soon enough for the pings of the relay. */
-const SIP_FRAMES = 10;
-/** In this part of a frame period, for the beginning belongs to the probes. */
-const SIP_AT = 0.8;
-
 /** `framesMax`: of one talker. */
 export function createHearing(listeners: number, framesMax: number): Hearing {
   const probeEvery = Math.ceil(listeners / PROBES_MAX);
   const recorder = createRecorder();
   const byListener: number[] = [];
   const sinks: RawRadio[] = [];
+  const reading = sipping(sinksOf(sinks), PERIOD_MS);
   let places: ReadonlyMap<number, number> = new Map();
   let received = 0;
   let twice = 0;
-  /** Changes when sinks begin to sip, and when they are done with it. */
-  let phase = 0;
 
   /** Runs for each of tens of thousands of deliveries a second. */
   function ear(index: number, isProbe: boolean): Receive {
@@ -100,15 +95,6 @@ export function createHearing(listeners: number, framesMax: number): Hearing {
     };
   }
 
-  /** By the clock, as frames leave by the same. */
-  async function sip(own: number): Promise<void> {
-    for (let period = Math.ceil(nowMs() / PERIOD_MS); ; period++) {
-      await around((period + SIP_AT) * PERIOD_MS);
-      if (phase !== own) return;
-      for (let i = period % SIP_FRAMES; i < sinks.length; i += SIP_FRAMES) sinks[i]?.sip();
-    }
-  }
-
   return {
     listener() {
       const index = byListener.length;
@@ -124,14 +110,9 @@ export function createHearing(listeners: number, framesMax: number): Hearing {
       places = new Map(sessions.map((session, place) => [session, place]));
     },
     hold() {
-      phase++;
-      for (const sink of sinks) sink.hold();
-      if (sinks.length > 0) void sip(phase);
+      if (sinks.length > 0) reading.hold();
     },
-    flow() {
-      phase++;
-      for (const sink of sinks) sink.flow();
-    },
+    flow: reading.flow,
     received: () => received,
     heard: () => ({
       ...{ byListener, twice, latency: recorder.latency() },

@@ -1,7 +1,7 @@
 // Plays a load on a service in use: connects, checks who else would hear it, talks, and counts what arrived.
 import type { ServerMessageOf, Welcome } from '../../src/protocol/types.js';
 import { createRecorder } from '../figures/histogram.js';
-import { until } from '../machine/clock.js';
+import { aborted, until } from '../machine/clock.js';
 import { readUsage, sharesOf, spent } from '../machine/conditions.js';
 import { ConnectionLost } from '../radios/raw-radio.js';
 import { type Crew, createCrew } from './crew.js';
@@ -135,12 +135,4 @@ async function speak({ settings, crew, hearing, snapshot, joined, signal }: Spee
     ...{ skipped: crew.skipped(), ended: crew.ended },
     conditions: { ...shares, late: late.latency() },
   };
-}
-
-function aborted(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    else signal.addEventListener('abort', abort);
-  });
 }

@@ -28,3 +28,11 @@ export async function until(isSo: () => boolean, msMax: number): Promise<void> {
   const lastMs = nowMs() + msMax;
   while (!isSo() && nowMs() < lastMs) await around(nowMs() + 20);
 }
+
+/** Rejects with the reason of the signal when it is aborted. */
+export function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    signal.throwIfAborted();
+    signal.addEventListener('abort', () => reject(signal.reason));
+  });
+}

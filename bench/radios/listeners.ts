@@ -3,7 +3,7 @@ import { createRecorder, type Latency } from '../figures/histogram.js';
 import { around, nowMs } from '../machine/clock.js';
 import type { Member } from './member.js';
 import type { ConnectionLost, Target } from './raw-radio.js';
-import { connectSwarm, probing, type Tally, talkgroupNumberOf } from './swarm.js';
+import { connectSwarm, probing, sipping, type Tally, talkgroupNumberOf } from './swarm.js';
 
 export interface ListenersSetup {
   readonly servers: readonly { readonly target: Target; readonly listeners: readonly Member[] }[];
@@ -37,10 +37,6 @@ export interface Listeners {
   usedUs(): Promise<number>;
 }
 
-/** A sink reads so often: soon enough for the relay, which takes who answers no ping within a second for slow. */
-const SIP_MS = 200;
-/** In this part of a frame period, for the beginning belongs to the probes. */
-const SIP_AT = 0.8;
 /** A server that is behind gets so long for what it has been sent. */
 const ARRIVAL_MS_MAX = 4_000;
 /** Sinks are looked after so often then. */
@@ -99,36 +95,20 @@ async function seat({ target, users, probeEvery, periodMs, lost }: SideOptions):
   const swarm = await connectSwarm({ target, users, probeEvery, heard, lost });
   swarm.flow();
   const { tally } = swarm;
-  const sipPeriods = Math.max(1, Math.round(SIP_MS / periodMs));
+  const sinks = sipping(swarm, periodMs);
   const isProbe = probing({ users, probeEvery });
   const listeners = countByTalkgroup(users);
   const probes = countByTalkgroup(users.filter((_, i) => isProbe(i)));
-  /** Changes when sinks begin to sip, and when they are done with it. */
-  let phase = 0;
   let before: Tally = { ...tally };
   // Given up for lost, by all and by probes: nobody waits for it in the next turn.
   let givenUp = 0;
   let missed = 0;
 
-  /** Reads from a part of the sinks in each frame period, by the clock, for frames leave by the same. */
-  async function sip(own: number): Promise<void> {
-    for (let period = Math.ceil(nowMs() / periodMs); ; period++) {
-      await around((period + SIP_AT) * periodMs);
-      if (phase !== own) return;
-      swarm.sip(period, sipPeriods);
-    }
-  }
-
   return {
-    begin() {
-      phase++;
-      swarm.hold();
-      void sip(phase);
-    },
+    begin: sinks.hold,
     settle: (sent) => probed.reaches(deliveries(sent, probes) - missed),
     async end(sent) {
-      phase++;
-      swarm.flow();
+      sinks.flow();
       const expected = deliveries(sent, listeners);
       const givenUpMs = nowMs() + ARRIVAL_MS_MAX;
       while (tally.received < expected - givenUp && nowMs() < givenUpMs) await around(nowMs() + LOOK_MS);

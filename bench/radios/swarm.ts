@@ -1,6 +1,6 @@
 // Plays mass listeners: probes read at once and time each frame, sinks read rarely. All check sequence numbers.
 import { SEQUENCE_AT } from '../../src/protocol/frame.js';
-import { nowMs } from '../machine/clock.js';
+import { around, nowMs } from '../machine/clock.js';
 import type { Receive } from './dialects/dialect.js';
 import type { Member } from './member.js';
 import { type ConnectionLost, RawRadio, type Target } from './raw-radio.js';
@@ -29,8 +29,11 @@ export interface SwarmOptions {
   readonly lost: (loss: ConnectionLost) => void;
 }
 
-export interface Swarm {
+export interface Swarm extends Sinks {
   readonly tally: Readonly<Tally>;
+}
+
+export interface Sinks {
   /** Reads once from each sink of one of `parts` equal parts. */
   sip(part: number, parts: number): void;
   /** From now on sinks read only in sips, as they do from the start. */
@@ -48,19 +51,52 @@ export async function connectSwarm(options: SwarmOptions): Promise<Swarm> {
     const receive = listener(options, tally, isProbe(i));
     return new RawRadio({ target: { ...target, room: talkgroupNumberOf(users[i]) }, token, lost, receive });
   });
-  const sinks = radios.filter((_, i) => !isProbe(i));
-  const hold = () => {
-    for (const sink of sinks) sink.hold();
-  };
-  hold();
+  const sinks = sinksOf(radios.filter((_, i) => !isProbe(i)));
+  sinks.hold();
+  return { tally, ...sinks };
+}
+
+/** Of radios that read rarely. There may come more. */
+export const sinksOf = (radios: readonly RawRadio[]): Sinks => ({
+  sip(part, parts) {
+    for (let i = part % parts; i < radios.length; i += parts) radios[i]?.sip();
+  },
+  hold() {
+    for (const radio of radios) radio.hold();
+  },
+  flow() {
+    for (const radio of radios) radio.flow();
+  },
+});
+
+/** A sink reads so often: soon enough for the relay, which takes who answers no ping within a second for slow. */
+const SIP_MS = 200;
+/** In this part of a frame period, for the beginning belongs to the probes. */
+const SIP_AT = 0.8;
+
+/** From `hold` to `flow` a part of the sinks reads in each frame period, by the clock, for frames leave by the same. */
+export function sipping(sinks: Sinks, periodMs: number): Pick<Sinks, 'hold' | 'flow'> {
+  const parts = Math.max(1, Math.round(SIP_MS / periodMs));
+  /** Changes when sinks begin to sip, and when they are done with it. */
+  let phase = 0;
+
+  async function sip(own: number): Promise<void> {
+    for (let period = Math.ceil(nowMs() / periodMs); ; period++) {
+      await around((period + SIP_AT) * periodMs);
+      if (phase !== own) return;
+      sinks.sip(period, parts);
+    }
+  }
+
   return {
-    tally,
-    sip(part, parts) {
-      for (let i = part % parts; i < sinks.length; i += parts) sinks[i]?.sip();
+    hold() {
+      phase++;
+      sinks.hold();
+      void sip(phase);
     },
-    hold,
     flow() {
-      for (const sink of sinks) sink.flow();
+      phase++;
+      sinks.flow();
     },
   };
 }

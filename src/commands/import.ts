@@ -79,7 +79,7 @@ function refuse(errors: readonly LineError[]): void {
   const shown = [...errors].sort((one, other) => one.line - other.line).slice(0, ERRORS_SHOWN);
   for (const { line, column, text } of shown)
     console.error(`line ${line}${column === null ? '' : `, ${column}`}: ${text}`);
-  fail(`${errors.length === 1 ? '1 error' : `${errors.length} errors`}: nothing was written`);
+  fail(`${counted(errors.length, 'error')}: nothing was written`);
 }
 
 function changesOf({ steps }: Plan): string[] {
@@ -90,7 +90,7 @@ function changesOf({ steps }: Plan): string[] {
         ...(user === null ? ['new'] : []),
         ...(isDispatcher ? ['dispatcher'] : []),
         ...(device === null ? [] : [`device ${device.serial}`]),
-        ...(length === 0 ? [] : [length === 1 ? '1 talkgroup' : `${length} talkgroups`]),
+        ...(length === 0 ? [] : [counted(length, 'talkgroup')]),
       ];
       return `line ${line}: ${username}, ${parts.join(', ')}`;
     });
@@ -104,13 +104,13 @@ function inWords({ steps, unchanged, devices, talkgroups }: Plan, verb: string):
   return [
     ...(talkgroups.length > 0 ? [`talkgroups ${did}created: ${talkgroups.join(', ')}`] : []),
     ...(devices.length > 0
-      ? [
-          `${devices.length === 1 ? '1 device' : `${devices.length} devices`} ${did}renamed or moved to another site`,
-        ]
+      ? [`${counted(devices.length, 'device')} ${did}renamed or moved to another site`]
       : []),
-    `${added === 1 ? '1 user' : `${added} users`} ${did}added, ${steps.length - added} changed, ${unchanged} unchanged`,
+    `${counted(added, 'user')} ${did}added, ${steps.length - added} changed, ${unchanged} unchanged`,
   ];
 }
+
+const counted = (count: number, what: string) => (count === 1 ? `1 ${what}` : `${count} ${what}s`);
 
 async function carryOut(database: Database, plan: Plan, made: Secrets | null): Promise<void> {
   const keyring = createKeyring(readConfig().SECRETS_KEY);

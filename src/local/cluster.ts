@@ -19,7 +19,7 @@ import { deadlineIn } from '../db/deadline.js';
 import { type EmbeddedPostgres, startEmbedded } from '../db/embedded.js';
 import { migrate } from '../db/migrate.js';
 import { createLog } from '../log.js';
-import { type LocalProcess, type LocalProgram, startProcess } from './process.js';
+import { addressIn, type LocalProcess, type LocalProgram, startProcess } from './process.js';
 import { runUntilInterrupted } from './run.js';
 
 const MAIN = fileURLToPath(new URL('../main.js', import.meta.url));
@@ -84,8 +84,7 @@ async function start(): Promise<void> {
       logFile: join(folder, `node-${index + 1}.log`),
       readySign: /^Ready$/m,
     });
-    const address = (name: string) => new RegExp(`^${name} +(\\S+)$`, 'm').exec(output)?.[1] ?? '';
-    const addresses = ['REST', 'WebSocket', 'Metrics'].map((name) => `${name} ${address(name)}`);
+    const addresses = ['REST', 'WebSocket', 'Metrics'].map((name) => `${name} ${addressIn(output, name)}`);
     console.log(`Node ${index + 1}      ${[...addresses, `process ${pid}`].join(', ')}`);
   }
   console.log(`PostgreSQL  ${join(folder, 'postgres')}`);

@@ -83,6 +83,10 @@ const endOf = (child: ChildProcess): Promise<string> =>
     child.once('close', (code, signal) => resolve(signal ?? `exit code ${code}`));
   });
 
+/** The address that a node has printed behind this name. */
+export const addressIn = (output: string, name: string): string =>
+  new RegExp(`^${name} +(\\S+)$`, 'm').exec(output)?.[1] ?? '';
+
 /** The last line that is no JSON: lines of the log may come behind it. Without one, the last line. */
 export function lastSentence(text: string): string {
   const lines = text.trimEnd().split('\n');

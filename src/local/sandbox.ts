@@ -12,7 +12,7 @@ import { crowd } from '../client/terminal/crowd.js';
 import { echo } from '../client/terminal/echo.js';
 import { isLoopback } from '../config/values.js';
 import { COLUMNS, type Column, csvLine, SEPARATOR } from '../fleet/csv.js';
-import { type LocalProcess, lastSentence, startProcess } from './process.js';
+import { addressIn, type LocalProcess, lastSentence, startProcess } from './process.js';
 import { runUntilInterrupted } from './run.js';
 
 const MAIN = fileURLToPath(new URL('../main.js', import.meta.url));
@@ -62,8 +62,7 @@ async function start(): Promise<void> {
     },
   });
   await importFleet(env);
-  const address = (name: string) => new RegExp(`^${name} +(\\S+)$`, 'm').exec(output)?.[1] ?? '';
-  const [rest, url] = [address('REST'), address('WebSocket')];
+  const [rest, url] = [addressIn(output, 'REST'), addressIn(output, 'WebSocket')];
   const [guest, echoing] = [await logIn(rest, 'guest'), await logIn(rest, 'echo')];
   const { talkgroups } = await createRest({ url: rest, token: guest }).get<Own>('/talkgroups');
   const lines = talkgroups.map(({ talkgroup: { id, name } }) =>

@@ -17,16 +17,15 @@ export type PlayOptions = Pick<VoicesOptions, 'targetMs'> & {
  * be loaded.
  */
 export async function playRadio({ radio, sound, ...options }: PlayOptions): Promise<{ stop(): void }> {
-  const played = new Set<string>();
-  let isStopped = false;
-  const ends = [radio.on('stopped', () => stop())];
   const [voices] = await Promise.all([createVoices(options), sound.start()]);
-  if (isStopped || radio.state === 'stopped') return { stop };
-  ends.push(
+  const played = new Set<string>();
+  const ends = [
     giveHeard(radio, () => voices),
     radio.on('talkgroups', follow),
-  );
-  follow();
+    radio.on('stopped', () => stop()),
+  ];
+  if (radio.state === 'stopped') stop();
+  else follow();
   return { stop };
 
   function follow(): void {
@@ -45,7 +44,6 @@ export async function playRadio({ radio, sound, ...options }: PlayOptions): Prom
   }
 
   function stop(): void {
-    isStopped = true;
     for (const end of ends.splice(0)) end();
     for (const id of played) drop(id);
   }

@@ -44,7 +44,6 @@ export interface CrowdOptions {
 
 /** Counts of the whole crowd. `missed`: packets that the relay skipped for a radio, or lost between nodes. */
 export interface CrowdFigures {
-  radios: number;
   talks: number;
   denied: number;
   heard: number;
@@ -55,10 +54,10 @@ export interface CrowdFigures {
  * Logs the members in, one after the other, and lets them listen, talk and move until `signal` aborts, or the relay has
  * closed all of them for good. Rejects when a member cannot log in.
  */
-export async function crowd(options: CrowdOptions): Promise<CrowdFigures> {
+export async function crowd(options: CrowdOptions): Promise<CrowdFigures & { readonly radios: number }> {
   const { members, url, signal, statusMs, report = () => {} } = options;
   const speech = await readOpus(SPEECH);
-  const figures: CrowdFigures = { radios: 0, talks: 0, denied: 0, heard: 0, missed: 0 };
+  const figures: CrowdFigures = { talks: 0, denied: 0, heard: 0, missed: 0 };
   const radios: Radio[] = [];
   const lives: Promise<unknown>[] = [];
   const onAir = () => radios.filter(({ state }) => state === 'open').length;
@@ -70,7 +69,6 @@ export async function crowd(options: CrowdOptions): Promise<CrowdFigures> {
       if (token === null) break;
       const radio = createRadio({ url, token });
       radios.push(radio);
-      figures.radios++;
       lives.push(live(radio, { ...options, report, member, speech, figures }));
     }
     if (!signal.aborted) report(`${radios.length} radios are there`);
@@ -80,7 +78,7 @@ export async function crowd(options: CrowdOptions): Promise<CrowdFigures> {
     for (const radio of radios) radio.close();
     await Promise.all(lives);
   }
-  return figures;
+  return { radios: radios.length, ...figures };
 }
 
 export const inWords = ({ talks, denied, heard, missed }: CrowdFigures): string =>

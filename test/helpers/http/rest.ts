@@ -28,7 +28,7 @@ import { createKeyring } from '../../../src/keys/wrapping.js';
 import { traceOf } from '../../../src/log.js';
 import { restRoutes } from '../../../src/rest.js';
 import { migratedDatabase } from '../database/cluster.js';
-import { HANGS_MS } from '../eventually.js';
+import { comesTrue, HANGS_MS } from '../eventually.js';
 import { assertDocumented } from './documented.js';
 
 export const SECRET = 'a key for tests only, longer than 32 bytes';
@@ -247,16 +247,8 @@ async function start({
 
 const up = (database: Database) => until(() => database.trouble() === null);
 
-const UNTIL_MS_MAX = 60_000;
-
 /** Resolves once it is so. Rejects with the text of the condition after a minute. */
-export async function until(isSo: () => boolean): Promise<void> {
-  const giveUpMs = performance.now() + UNTIL_MS_MAX;
-  while (!isSo()) {
-    if (performance.now() > giveUpMs) throw new Error(`not so within ${UNTIL_MS_MAX / 1000} s: ${isSo}`);
-    await new Promise((resolve) => setTimeout(resolve, 5));
-  }
-}
+export const until = (isSo: () => boolean): Promise<void> => comesTrue(`${isSo}`, isSo);
 
 async function speakingService(
   started: Started & Pick<Service, 'notices' | 'listen' | 'lock' | 'begin' | 'logged'>,
