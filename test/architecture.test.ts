@@ -75,29 +75,29 @@ const walls: Wall[] = [
     allowed: (path) => path.startsWith('src/db/'),
     broken: ['src/gps/store.ts', `type Row = import('postgres').Row;`],
   }),
-  only('NATS is imported by nats.ts and nats-servers.ts of relay/cluster/carriers/ alone', {
+  only('NATS is imported by nats.ts and nats-servers.ts of relay/nodes/carriers/ alone', {
     importing: ({ from }) => from === 'nats' || from.startsWith('@nats-io/'),
-    allowed: (path) => /^src\/relay\/cluster\/carriers\/nats(-servers)?\.ts$/.test(path),
-    broken: ['src/relay/cluster/bus.ts', `export * from '@nats-io/transport-node';`],
+    allowed: (path) => /^src\/relay\/nodes\/carriers\/nats(-servers)?\.ts$/.test(path),
+    broken: ['src/relay/nodes/bus.ts', `export * from '@nats-io/transport-node';`],
   }),
   {
-    name: 'relay/cluster/ loads nothing of ours but itself, the protocol and TypeBox; of the rest it takes types',
+    name: 'relay/nodes/ loads nothing of ours but itself, the protocol and TypeBox; of the rest it takes types',
     broken: [
-      'src/relay/cluster/cluster.ts',
+      'src/relay/nodes/bus.ts',
       `import { createFanout } from '../delivery/fanout.js';`,
       `import { AppError } from '../../errors.js';`,
     ],
     breaches: (file) =>
-      file.path.startsWith('src/relay/cluster/')
+      file.path.startsWith('src/relay/nodes/')
         ? importing(
             file,
-            ({ from, isType }) => !isType && /^src\/(?!relay\/cluster\/|protocol\/|typebox\.ts$)/.test(from),
+            ({ from, isType }) => !isType && /^src\/(?!relay\/nodes\/|protocol\/|typebox\.ts$)/.test(from),
           )
         : [],
   },
   {
-    name: 'NATS is loaded when it is used: relay/cluster/carriers/nats.ts is imported by import() alone',
-    broken: ['src/relay/compose.ts', `import { openNats } from './cluster/carriers/nats.js';`],
+    name: 'NATS is loaded when it is used: relay/nodes/carriers/nats.ts is imported by import() alone',
+    broken: ['src/relay/compose.ts', `import { openNats } from './nodes/carriers/nats.js';`],
     breaches: (file) => (inSrc(file) ? loadedAtOnce(file).filter((from) => /\/nats\.js$/.test(from)) : []),
   },
   {

@@ -2,8 +2,8 @@
 
 export const relayModules = {
   'src/relay/cluster': {
-    purpose: 'tells other relays of bursts, members and changes: over NATS, or over ports between threads',
-    imports: ['src/protocol', 'src/relay/delivery'],
+    purpose: 'tells other relays of bursts, members and changes, and hears what they tell',
+    imports: ['src/protocol', 'src/relay/delivery', 'src/relay/nodes'],
   },
   'src/relay/compose': {
     purpose: 'builds one relay with its database and uWebSockets.js',
@@ -16,8 +16,8 @@ export const relayModules = {
       'src/emergencies',
       'src/gps',
       'src/protocol',
-      'src/relay/cluster',
       'src/relay/hub',
+      'src/relay/nodes',
       'src/relay/relay-side',
       'src/relay/requests',
       'src/relay/session',
@@ -66,6 +66,7 @@ export const relayModules = {
       'src/relay/figures',
       'src/relay/floor',
       'src/relay/members',
+      'src/relay/nodes',
       'src/relay/positions',
       'src/relay/presence',
       'src/relay/reception',
@@ -82,6 +83,11 @@ export const relayModules = {
   'src/relay/members': {
     purpose: 'users, memberships and talkgroups in memory',
     imports: ['src/directory', 'src/protocol', 'src/relay/delivery', 'src/relay/limits'],
+  },
+  'src/relay/nodes': {
+    purpose:
+      'carries bytes between relays, over NATS or over ports between threads, and knows which can be reached',
+    imports: ['src/protocol'],
   },
   'src/relay/positions': {
     purpose: 'who watches which devices, and what is sent of their positions',

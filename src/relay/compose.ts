@@ -29,9 +29,9 @@ import type { UserId } from '../ids.js';
 import { withoutZeros } from '../log.js';
 import { trustIn } from '../proxies.js';
 import { certificateFiles } from '../tls/certificate.js';
-import type { Bus } from './cluster/bus.js';
-import { openPorts } from './cluster/carriers/ports.js';
 import { createRelay, type RelayOptions } from './hub/relay.js';
+import type { Bus } from './nodes/bus.js';
+import { openPorts } from './nodes/carriers/ports.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
 import { refOf } from './requests/read.js';
 import { ENGINE_PINGS_PER_SECOND } from './session/allowance.js';
@@ -211,7 +211,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
   async function openBus(urls: string): Promise<void> {
     const file = config.NATS_CREDENTIALS_FILE;
     const credentials = file === undefined ? null : await readFile(file);
-    const { areCredentials, openNats } = await import('./cluster/carriers/nats.js'); // loaded with NATS_URL only
+    const { areCredentials, openNats } = await import('./nodes/carriers/nats.js'); // loaded with NATS_URL only
     if (isClosing) return;
     if (credentials !== null && !areCredentials(credentials))
       throw new ConfigError(

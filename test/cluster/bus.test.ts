@@ -1,9 +1,9 @@
 // What every bus promises, tried on the bus of the tests, on NATS and on the ports between threads.
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import t from 'tap';
-import type { Subject } from '../../src/relay/cluster/bus.js';
-import { openNats } from '../../src/relay/cluster/carriers/nats.js';
-import { openPorts } from '../../src/relay/cluster/carriers/ports.js';
+import type { Subject } from '../../src/relay/nodes/bus.js';
+import { openNats } from '../../src/relay/nodes/carriers/nats.js';
+import { openPorts } from '../../src/relay/nodes/carriers/ports.js';
 import { comesTrue } from '../helpers/eventually.js';
 import { type Carrier, SUBJECT, testBus } from '../helpers/network/bus-contract.js';
 import { connected, overNats } from '../helpers/network/nats-bus.js';

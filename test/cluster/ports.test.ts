@@ -5,10 +5,10 @@ import { type AddressInfo, connect, createServer } from 'node:net';
 import { setTimeout as delay, setImmediate as nextTurn } from 'node:timers/promises';
 import { MessageChannel, Worker } from 'node:worker_threads';
 import t, { type Test } from 'tap';
-import { talkgroupSubject } from '../../src/relay/cluster/bus.js';
-import { TURN_BYTES_MAX } from '../../src/relay/cluster/carriers/outbox.js';
-import { openPorts } from '../../src/relay/cluster/carriers/ports.js';
-import { UNREAD_BYTES_MAX, UNREAD_MS_MAX } from '../../src/relay/cluster/carriers/sibling.js';
+import { talkgroupSubject } from '../../src/relay/nodes/bus.js';
+import { TURN_BYTES_MAX } from '../../src/relay/nodes/carriers/outbox.js';
+import { openPorts } from '../../src/relay/nodes/carriers/ports.js';
+import { UNREAD_BYTES_MAX, UNREAD_MS_MAX } from '../../src/relay/nodes/carriers/sibling.js';
 import { eventually } from '../helpers/eventually.js';
 import type { PortThreadData } from '../helpers/relay/port-thread.js';
 

@@ -1,8 +1,8 @@
 // NATS servers that answer and cannot be used: what stops the start, and what is logged afterwards.
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { EVERY_RELAY, MESSAGE_BYTES_MAX, type Subject } from '../../src/relay/cluster/bus.js';
-import { areCredentials, openNats } from '../../src/relay/cluster/carriers/nats.js';
+import { EVERY_RELAY, MESSAGE_BYTES_MAX, type Subject } from '../../src/relay/nodes/bus.js';
+import { areCredentials, openNats } from '../../src/relay/nodes/carriers/nats.js';
 import { migratedDatabase } from '../helpers/database/cluster.js';
 import { comesTrue } from '../helpers/eventually.js';
 import { launchNatsServer } from '../helpers/network/nats-server.js';

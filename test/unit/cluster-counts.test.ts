@@ -1,7 +1,7 @@
 // Relays on one bus count the sessions of each other, and name them to radios that ask.
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import { kinds } from '../../src/relay/cluster/header.js';
+import { kinds } from '../../src/relay/nodes/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import { type RelayOn, reached, reaching, relayOn, sharing, talkgroupIdOf } from '../helpers/relay/relays.js';

@@ -1,8 +1,9 @@
 // A relay that drains: its beacons say so, it decides no floor that another relay can decide, and no session goes there.
+
 import t from 'tap';
-import { readBody } from '../../src/relay/cluster/bodies.js';
-import { HEADER_BYTES } from '../../src/relay/cluster/header.js';
 import { homeOf, weightOf } from '../../src/relay/cluster/turns/home.js';
+import { readBeacon } from '../../src/relay/nodes/beacon.js';
+import { HEADER_BYTES } from '../../src/relay/nodes/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {
@@ -52,7 +53,7 @@ t.test('from its beacon on another relay decides the floor, and a burst there go
 
   let said = 0;
   network.lose((_from, _to, _subject, bytes) => {
-    if (readBody('beacon', bytes.subarray(HEADER_BYTES))?.draining === true) said++;
+    if (readBeacon(bytes.subarray(HEADER_BYTES))?.draining === true) said++;
     return false;
   });
   const closed = home.relay.close();
@@ -97,7 +98,7 @@ t.test('a relay beside one that drains has none to give its sessions to', async 
   await bob.hears('TALK_STARTED');
   let said = 0;
   network.lose((_from, _to, _subject, bytes) => {
-    if (readBody('beacon', bytes.subarray(HEADER_BYTES))?.draining === true) said++;
+    if (readBeacon(bytes.subarray(HEADER_BYTES))?.draining === true) said++;
     return false;
   });
   const first = a.relay.close();

@@ -3,8 +3,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { noticeOf } from '../../src/db/notice.js';
 import type { UserId } from '../../src/ids.js';
-import { relaySubject } from '../../src/relay/cluster/bus.js';
-import { kinds } from '../../src/relay/cluster/header.js';
+import { relaySubject } from '../../src/relay/nodes/bus.js';
+import { kinds } from '../../src/relay/nodes/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {

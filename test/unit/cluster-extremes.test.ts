@@ -1,10 +1,12 @@
 // Messages about floors that are readable and extreme: every field at a bound of its schema, in any combination.
+
 import t from 'tap';
 import { TURN_COUNT_MAX } from '../../src/protocol/turn.js';
-import { bodyOf, readBody } from '../../src/relay/cluster/bodies.js';
-import { EVERY_RELAY, relaySubject } from '../../src/relay/cluster/bus.js';
+import { readBody } from '../../src/relay/cluster/bodies.js';
 import { PartBody, VerdictsBody, WantBody } from '../../src/relay/cluster/floor-bodies.js';
-import { HeaderWriter, kinds, wholeMs } from '../../src/relay/cluster/header.js';
+import { bodyOf } from '../../src/relay/nodes/body.js';
+import { EVERY_RELAY, relaySubject } from '../../src/relay/nodes/bus.js';
+import { HeaderWriter, kinds, wholeMs } from '../../src/relay/nodes/header.js';
 import type { TSchema } from '../../src/typebox.js';
 import { createRandom, type Random } from '../helpers/cluster/world.js';
 import { eventually } from '../helpers/eventually.js';

@@ -1,9 +1,10 @@
 // One message between relays is lost, of any kind: some seconds later each relay knows again what is true.
+
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { bodyOf } from '../../src/relay/cluster/bodies.js';
-import { relaySubject } from '../../src/relay/cluster/bus.js';
-import { HeaderWriter, type Kind, kinds } from '../../src/relay/cluster/header.js';
+import { bodyOf } from '../../src/relay/nodes/body.js';
+import { relaySubject } from '../../src/relay/nodes/bus.js';
+import { HeaderWriter, type Kind, kinds } from '../../src/relay/nodes/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { randomOf } from '../helpers/random.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';

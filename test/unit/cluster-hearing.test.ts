@@ -2,7 +2,7 @@
 import t, { type Test } from 'tap';
 import { noticeOf } from '../../src/db/notice.js';
 import type { UserId } from '../../src/ids.js';
-import { kinds } from '../../src/relay/cluster/header.js';
+import { kinds } from '../../src/relay/nodes/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {

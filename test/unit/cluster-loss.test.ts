@@ -1,12 +1,13 @@
 // What is lost between relays on one bus is told, found out or asked for again.
+
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { encodeFrame } from '../../src/protocol/frame.js';
-import { bodyOf } from '../../src/relay/cluster/bodies.js';
-import { EVERY_RELAY, newBusCounts, type Subject, talkgroupSubject } from '../../src/relay/cluster/bus.js';
 import { createCluster } from '../../src/relay/cluster/cluster.js';
-import { HeaderWriter, type Kind, kinds } from '../../src/relay/cluster/header.js';
 import type { Shared, Stage } from '../../src/relay/cluster/stage.js';
+import { bodyOf } from '../../src/relay/nodes/body.js';
+import { EVERY_RELAY, newBusCounts, type Subject, talkgroupSubject } from '../../src/relay/nodes/bus.js';
+import { HeaderWriter, type Kind, kinds } from '../../src/relay/nodes/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { randomOf } from '../helpers/random.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';

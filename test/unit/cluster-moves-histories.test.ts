@@ -1,13 +1,14 @@
 // Generated histories of sessions that move between three relays, with messages that are late, lost and out of order: a
 // session is in one place at most, and with all messages in time in exactly one.
+
 import { mock } from 'node:test';
 import fc from 'fast-check';
 import t from 'tap';
 import { readBody } from '../../src/relay/cluster/bodies.js';
 import { newClusterCounts } from '../../src/relay/cluster/counts.js';
-import { type Kind, kinds } from '../../src/relay/cluster/header.js';
 import type { MovedSession } from '../../src/relay/cluster/moves/bodies.js';
 import { Moves } from '../../src/relay/cluster/moves/moves.js';
+import { type Kind, kinds } from '../../src/relay/nodes/header.js';
 
 const RELAYS = [1, 2, 3] as const;
 const USER = '00000002-0000-4000-8000-000000000001';

@@ -1,11 +1,12 @@
 // Sessions that move between relays over a bus in memory: what goes with them, and what stays as it was.
+
 import { randomInt } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
 import { readBody } from '../../src/relay/cluster/bodies.js';
-import { HEADER_BYTES, kinds } from '../../src/relay/cluster/header.js';
 import { MOVED_TALKGROUPS_MAX } from '../../src/relay/cluster/moves/bodies.js';
 import { mostMissed } from '../../src/relay/hub/moving.js';
+import { HEADER_BYTES, kinds } from '../../src/relay/nodes/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import { NOWHERE } from '../helpers/relay/relay-alone.js';

@@ -1,11 +1,15 @@
 // The parts that relays reach each other by: headers, clocks, beacons, and bodies made of any bytes.
+
 import fc from 'fast-check';
 import t from 'tap';
 import { TURN_COUNT_MAX } from '../../src/protocol/turn.js';
 import { AGAIN_MS, Asking, OPEN_MIN, PART_MAX } from '../../src/relay/cluster/asking.js';
-import { bodyOf, bodyOfPiece, piecesOf, readBody } from '../../src/relay/cluster/bodies.js';
-import { EVERY_RELAY } from '../../src/relay/cluster/bus.js';
-import { createOutbox } from '../../src/relay/cluster/carriers/outbox.js';
+import { bodyOfPiece, readBody } from '../../src/relay/cluster/bodies.js';
+import { Losses } from '../../src/relay/cluster/losses.js';
+import { readBeacon } from '../../src/relay/nodes/beacon.js';
+import { bodyOf, piecesOf } from '../../src/relay/nodes/body.js';
+import { EVERY_RELAY } from '../../src/relay/nodes/bus.js';
+import { createOutbox } from '../../src/relay/nodes/carriers/outbox.js';
 import {
   HEADER_BYTES,
   HeaderWriter,
@@ -15,16 +19,18 @@ import {
   readHeader,
   waysBetween,
   wholeMs,
-} from '../../src/relay/cluster/header.js';
-import { Losses } from '../../src/relay/cluster/losses.js';
-import { PeerClock } from '../../src/relay/cluster/peers/clock.js';
-import { BEACON_MS, DOWN_MS, PEERS_MAX, Peers } from '../../src/relay/cluster/peers/peers.js';
-import { ReachJudge } from '../../src/relay/cluster/peers/reach.js';
+} from '../../src/relay/nodes/header.js';
+import { PeerClock } from '../../src/relay/nodes/peers/clock.js';
+import { BEACON_MS, DOWN_MS, PEERS_MAX, Peers } from '../../src/relay/nodes/peers/peers.js';
+import { ReachJudge } from '../../src/relay/nodes/peers/reach.js';
 
 /** What the header of a beacon says. */
 const sent = (at: number, way = 1) => ({ way, at });
 
 const u32 = fc.integer({ min: 0, max: 2 ** 32 - 1 });
+
+const read = (name: 'beacon' | Parameters<typeof readBody>[0], bytes: Uint8Array) =>
+  name === 'beacon' ? readBeacon(bytes) : readBody(name, bytes);
 
 t.test('a header is read as it was written', async (t) => {
   fc.assert(
@@ -81,7 +87,7 @@ t.test('any bytes are a body or none, without a throw', async (t) => {
         fc.json().map((text) => Buffer.from(text)),
       ),
       (name, bytes) => {
-        readBody(name, bytes);
+        read(name, bytes);
       },
     ),
     { numRuns: 2000 },
@@ -154,7 +160,7 @@ t.test('no text and no list of a body is longer than it may be', async (t) => {
     membersTold: { ask: 1, members: many(1001, member), more: false },
   };
   for (const [name, body] of Object.entries(tooMany))
-    t.equal(readBody(name as keyof typeof tooMany, bodyOf(body)), null, name);
+    t.equal(read(name as keyof typeof tooMany, bodyOf(body)), null, name);
   const here = { ...held, bursts: many(1001, burst), isWhole: true };
   t.equal(readBody('here', bodyOf({ talkgroups: [here], none: [] })), null);
 });

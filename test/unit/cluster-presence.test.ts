@@ -2,8 +2,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import t, { type Test } from 'tap';
-import { talkgroupSubject } from '../../src/relay/cluster/bus.js';
-import { kinds } from '../../src/relay/cluster/header.js';
+import { talkgroupSubject } from '../../src/relay/nodes/bus.js';
+import { kinds } from '../../src/relay/nodes/header.js';
 import { comesTrue, eventually, HANGS_MS } from '../helpers/eventually.js';
 import { randomOf } from '../helpers/random.js';
 import {

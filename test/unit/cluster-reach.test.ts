@@ -1,12 +1,13 @@
 // Relays on one bus that are cut off, come back, or get messages that they must not believe.
+
 import { randomBytes } from 'node:crypto';
 import t from 'tap';
 import { clusterFamilies } from '../../src/metrics/cluster-families.js';
 import { expose } from '../../src/metrics/exposition.js';
 import type { Snapshot } from '../../src/metrics/snapshot.js';
-import { bodyOf } from '../../src/relay/cluster/bodies.js';
-import { EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from '../../src/relay/cluster/bus.js';
-import { HEADER_BYTES, HeaderWriter, kinds } from '../../src/relay/cluster/header.js';
+import { bodyOf } from '../../src/relay/nodes/body.js';
+import { EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from '../../src/relay/nodes/bus.js';
+import { HEADER_BYTES, HeaderWriter, kinds } from '../../src/relay/nodes/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {

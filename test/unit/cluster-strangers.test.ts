@@ -1,11 +1,13 @@
 // What a relay does not take from a bus that others use, too: another database, and another talkgroup with the same number.
+
 import t from 'tap';
 import { noticeOf } from '../../src/db/notice.js';
 import type { FloorMode } from '../../src/protocol/codes.js';
-import { bodyOf, type MembersTold, readBody } from '../../src/relay/cluster/bodies.js';
-import { EVERY_RELAY, relaySubject, talkgroupSubject } from '../../src/relay/cluster/bus.js';
-import { HEADER_BYTES, HeaderWriter, kinds, wholeMs } from '../../src/relay/cluster/header.js';
-import { PEERS_MAX } from '../../src/relay/cluster/peers/peers.js';
+import { type MembersTold, readBody } from '../../src/relay/cluster/bodies.js';
+import { bodyOf } from '../../src/relay/nodes/body.js';
+import { EVERY_RELAY, relaySubject, talkgroupSubject } from '../../src/relay/nodes/bus.js';
+import { HEADER_BYTES, HeaderWriter, kinds, wholeMs } from '../../src/relay/nodes/header.js';
+import { PEERS_MAX } from '../../src/relay/nodes/peers/peers.js';
 import { isEnforcedByAll } from '../../src/relay/relay-side.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';

@@ -1,7 +1,7 @@
 // A handshake that brings the first member of a talkgroup to a relay waits for what the other relays say of it.
 import t, { type Test } from 'tap';
 import { noticeOf } from '../../src/db/notice.js';
-import { kinds } from '../../src/relay/cluster/header.js';
+import { kinds } from '../../src/relay/nodes/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import { directory, reached, relayOn, settled, sharing, userIdOf } from '../helpers/relay/relays.js';

@@ -1,7 +1,7 @@
 // Two relays on one bus: radios on one hear talkers on another, in the floor mode open.
 import t from 'tap';
 import { AppError } from '../../src/errors.js';
-import { kinds } from '../../src/relay/cluster/header.js';
+import { kinds } from '../../src/relay/nodes/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import { directory, reached, relayOn, settled, sharing, talkgroupIdOf } from '../helpers/relay/relays.js';

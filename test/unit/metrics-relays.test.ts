@@ -4,9 +4,9 @@ import t from 'tap';
 import { newHistogram, observe } from '../../src/histogram.js';
 import { addUp, ownOf, sumOf } from '../../src/metrics/relays.js';
 import type { Reach } from '../../src/protocol/codes.js';
-import { newBusCounts } from '../../src/relay/cluster/bus.js';
 import { newClusterCounts } from '../../src/relay/cluster/counts.js';
 import { newCounts } from '../../src/relay/figures/counts.js';
+import { newBusCounts } from '../../src/relay/nodes/bus.js';
 import type { OwnFigures, RelayFigures } from '../../src/relay/relay-side.js';
 
 const BOUNDS = [1, 10];

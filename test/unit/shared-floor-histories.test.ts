@@ -1,7 +1,7 @@
 // Floors that real relays share, over random histories with lost and late messages, cuts and restarts of the bus.
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
-import { kinds } from '../../src/relay/cluster/header.js';
+import { kinds } from '../../src/relay/nodes/header.js';
 import { createRandom, type Random } from '../helpers/cluster/world.js';
 import { eventually } from '../helpers/eventually.js';
 import { burstsHeard, floorRelays, type Radio } from '../helpers/relay/floor-pair.js';

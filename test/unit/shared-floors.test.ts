@@ -1,9 +1,10 @@
 // Floors of `single` and `broadcast` over relays that share a bus: the radios hear what radios of one relay hear.
+
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
 import { noticeOf } from '../../src/db/notice.js';
 import { readBody, type Started } from '../../src/relay/cluster/bodies.js';
-import { HEADER_BYTES, kinds } from '../../src/relay/cluster/header.js';
+import { HEADER_BYTES, kinds } from '../../src/relay/nodes/header.js';
 import { createRandom } from '../helpers/cluster/world.js';
 import { eventually } from '../helpers/eventually.js';
 import { burstsHeard, floorPair, floorRelays, type Radio, story } from '../helpers/relay/floor-pair.js';

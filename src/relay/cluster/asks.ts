@@ -1,5 +1,6 @@
 // Asks other relays for their members of a talkgroup, and waits for the answers for a short time.
-import { bodyOf, type MembersAsked, type MembersTold } from './bodies.js';
+import { bodyOf } from '../nodes/body.js';
+import type { MembersAsked, MembersTold } from './bodies.js';
 
 /** A relay that has not answered after this time (ms) is asked again: a message may be lost. */
 const AGAIN_MS = 75;

@@ -11,7 +11,8 @@ import {
   U32,
 } from '../../protocol/bodies.js';
 import { encryptions, ends, floorModes } from '../../protocol/codes.js';
-import { Compile, type Static, type TSchema, Type } from '../../typebox.js';
+import { type Static, Type } from '../../typebox.js';
+import { bodyReader } from '../nodes/body.js';
 import {
   Format,
   PartBody,
@@ -22,17 +23,12 @@ import {
   VerdictsBody,
   WantBody,
 } from './floor-bodies.js';
-import { keepKnownOf } from './known-fields.js';
 import { Found, Taken, WantedSession } from './moves/bodies.js';
 
 // Every text and every list has a bound, because what another relay says reaches clients.
 /** UTF-16 units of a name or site: twice the characters that a name may have. */
 const Name = Type.String({ maxLength: 256 });
 const Session = Type.Object({ ...Member.properties, username: Name, site: Name });
-/** Relays of which a beacon tells: four times as many as a cluster has. */
-const HEARD_MAX = 256;
-/** Keys of a relay: more than the two that it can have, for later versions. */
-const KEYS_MAX = 16;
 /** Talkgroups in one message. The shortest entry in a piece of PIECE_BYTES_MAX has 31 bytes. */
 const TALKGROUPS_MAX = 10_000;
 /** Bursts of a talkgroup in one answer. */
@@ -41,22 +37,6 @@ const BURSTS_MAX = 1000;
 const MEMBERS_MAX = 1000;
 /** Members that this relay tells in one page: as many as a client may ask for, 220 KiB with names of the greatest length. */
 export const MEMBERS_TOLD_MAX = 200;
-
-export type Beacon = Static<typeof Beacon>;
-const Beacon = Type.Object({
-  /** Whom the sender hears: id, the clock of the last beacon, and for how long (ms) that beacon has been there. */
-  heard: Type.Array(Type.Tuple([U32, U32, U32]), { maxItems: HEARD_MAX }),
-  /** true: it ends soon. */
-  draining: Type.Optional(Type.Boolean()),
-  /** The same for all relay threads of a node, which end together. Left out: the node has no other relay. */
-  node: Type.Optional(U32),
-  /** true: it wants the positions that others store. */
-  watching: Type.Optional(Type.Boolean()),
-  /** Tags of the keys whose tokens the sender accepts: during a rotation two. */
-  keys: Type.Optional(Type.Array(U32, { maxItems: KEYS_MAX })),
-  /** true: it enforces the encryption of talkgroups. Not told by relays of earlier versions, which do not. */
-  encrypts: Type.Optional(Type.Boolean()),
-});
 
 /** Settings of a talkgroup, as the sender last learned them. */
 export type Settings = Static<typeof Settings>;
@@ -206,91 +186,31 @@ const Fixes = Type.Object({
   ),
 });
 
-/** How a body is checked, and what is done with fields that this version does not know. */
-const readerOf = (schema: TSchema) => ({ validator: Compile(schema), keepKnown: keepKnownOf(schema) });
-
 const readers = {
-  beacon: readerOf(Beacon),
-  started: readerOf(Started),
-  ended: readerOf(Ended),
-  count: readerOf(Count),
-  emergencies: readerOf(Emergencies),
-  roster: readerOf(Rostered),
-  hold: readerOf(Hold),
-  here: readerOf(Here),
-  membersAsked: readerOf(MembersAsked),
-  membersTold: readerOf(MembersTold),
-  wanted: readerOf(WantedSession),
-  found: readerOf(Found),
-  taken: readerOf(Taken),
-  part: readerOf(PartBody),
-  verdicts: readerOf(VerdictsBody),
-  want: readerOf(WantBody),
-  fixes: readerOf(Fixes),
+  started: bodyReader(Started),
+  ended: bodyReader(Ended),
+  count: bodyReader(Count),
+  emergencies: bodyReader(Emergencies),
+  roster: bodyReader(Rostered),
+  hold: bodyReader(Hold),
+  here: bodyReader(Here),
+  membersAsked: bodyReader(MembersAsked),
+  membersTold: bodyReader(MembersTold),
+  wanted: bodyReader(WantedSession),
+  found: bodyReader(Found),
+  taken: bodyReader(Taken),
+  part: bodyReader(PartBody),
+  verdicts: bodyReader(VerdictsBody),
+  want: bodyReader(WantBody),
+  fixes: bodyReader(Fixes),
 };
 
-interface Bodies {
-  readonly beacon: Beacon;
-  readonly started: Started;
-  readonly ended: Ended;
-  readonly count: Count;
-  readonly emergencies: Emergencies;
-  readonly roster: Rostered;
-  readonly hold: Hold;
-  readonly here: Here;
-  readonly membersAsked: MembersAsked;
-  readonly membersTold: MembersTold;
-  readonly wanted: WantedSession;
-  readonly found: Found;
-  readonly taken: Taken;
-  readonly part: PartBody;
-  readonly verdicts: VerdictsBody;
-  readonly want: WantBody;
-  readonly fixes: Fixes;
-}
+type Bodies = { readonly [Name in keyof typeof readers]: NonNullable<ReturnType<(typeof readers)[Name]>> };
 
-/**
- * The body of a message of this kind, without fields that this version does not know, or null: it is none. Any bytes are
- * read without a throw.
- */
-export function readBody<Name extends keyof Bodies>(name: Name, bytes: Uint8Array): Bodies[Name] | null {
-  let value: unknown;
-  try {
-    value = JSON.parse(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString());
-  } catch {
-    return null; // expected: bytes that are no JSON
-  }
-  const { validator, keepKnown } = readers[name];
-  if (!validator.Check(value)) return null;
-  keepKnown(value);
-  return value as Bodies[Name]; // as its validator has checked
-}
-
-/** Bytes of JSON in one message: half of what the bus takes. */
-const PIECE_BYTES_MAX = 256 * 1024;
-
-/** Texts of JSON in as many messages as they need, each with at least one text. */
-export function piecesOf(texts: Iterable<string>): string[][] {
-  const pieces: string[][] = [];
-  let last: string[] = [];
-  let bytes = Number.POSITIVE_INFINITY;
-  for (const text of texts) {
-    const more = Buffer.byteLength(text) + 1;
-    if (bytes + more > PIECE_BYTES_MAX) {
-      last = [];
-      pieces.push(last);
-      bytes = 0;
-    }
-    last.push(text);
-    bytes += more;
-  }
-  return pieces;
-}
+/** The body of a message of this kind, or null: it is none. */
+export const readBody = <Name extends keyof Bodies>(name: Name, bytes: Uint8Array): Bodies[Name] | null =>
+  readers[name](bytes) as Bodies[Name] | null; // a reader of this name
 
 /** The body of `hold`, or of `here`. */
 export const bodyOfPiece = (piece: readonly string[], none?: readonly number[]): Uint8Array =>
   Buffer.from(`{"talkgroups":[${piece.join(',')}]${none ? `,"none":${JSON.stringify(none)}` : ''}}`);
-
-export const bodyOf = (body: object): Uint8Array => Buffer.from(JSON.stringify(body));
-
-export const NO_BODY = new Uint8Array(0);

@@ -1,16 +1,17 @@
 // Makes the relays of several nodes one service: tells the others what is said here and hears what is said there. Each
 // relay knows its own sessions, and keeps a copy of what the others say of theirs.
-import { type Beacon, bodyOf, NO_BODY, readBody } from './bodies.js';
-import { EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from './bus.js';
+import { type Beacon, readBeacon } from '../nodes/beacon.js';
+import { bodyOf, NO_BODY } from '../nodes/body.js';
+import { EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from '../nodes/bus.js';
+import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from '../nodes/header.js';
+import { Stalls } from '../nodes/peers/clock.js';
+import { BEACON_MS, Peers } from '../nodes/peers/peers.js';
+import { ReachJudge } from '../nodes/peers/reach.js';
+import { RelayLog } from '../nodes/peers/relay-log.js';
 import { newClusterCounts } from './counts.js';
-import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from './header.js';
 import { readListing } from './listing.js';
 import { Moves } from './moves/moves.js';
 import type { Cluster, ClusterOptions } from './options.js';
-import { Stalls } from './peers/clock.js';
-import { BEACON_MS, Peers } from './peers/peers.js';
-import { ReachJudge } from './peers/reach.js';
-import { RelayLog } from './peers/relay-log.js';
 import { createFixes } from './positions/fixes.js';
 import { createQuestions } from './questions.js';
 import type { Shared } from './stage.js';
@@ -126,7 +127,7 @@ export function createCluster<Talkgroup extends Shared>(
     if (kind === kinds.leave) return lose(from, peers.left(from));
     if (kind === kinds.listing) return receiveListing(from, bytes.subarray(HEADER_BYTES));
     if (kind === kinds.notice) return receiveNotice(from, bytes.subarray(HEADER_BYTES));
-    const body = kind === kinds.beacon ? readBody('beacon', bytes.subarray(HEADER_BYTES)) : null;
+    const body = kind === kinds.beacon ? readBeacon(bytes.subarray(HEADER_BYTES)) : null;
     if (body === null) counts.unreadable++;
     else hear(from, body);
   }

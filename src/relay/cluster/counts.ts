@@ -1,6 +1,6 @@
 // Holds what the cluster counts, as plain numbers.
 import type { Reach } from '../../protocol/codes.js';
-import type { BusCounts } from './bus.js';
+import type { BusCounts } from '../nodes/bus.js';
 
 export interface ClusterCounts {
   framesOut: number;

@@ -1,5 +1,7 @@
 // The emergencies of one talkgroup that are not stored: those of one other relay, as it lists them, and those of this one.
-import { bodyOf, type Emergencies, readBody, UNSAVED_MAX, type UnsavedEmergency } from './bodies.js';
+
+import { bodyOf } from '../nodes/body.js';
+import { type Emergencies, readBody, UNSAVED_MAX, type UnsavedEmergency } from './bodies.js';
 import type { Shared, Stage } from './stage.js';
 
 /** Emergencies of one relay in one talkgroup. One more is followed when it is told, but its end is not noticed. */

@@ -3,7 +3,7 @@
 // A relay numbers its messages about a talkgroup. A lost one shows with the next one, and a talkgroup where nothing more
 // is said would stay wrong. So each relay says every 5 s the number of its last message about each talkgroup that it has
 // receivers of, a twentieth of them with each beacon: 8 bytes each. A relay that knows another number asks.
-import { BEACON_MS } from './peers/peers.js';
+import { BEACON_MS } from '../nodes/peers/peers.js';
 
 /** Each talkgroup is listed once in so many beacons: in 5 s. */
 const PARTS = 20;

@@ -1,12 +1,12 @@
 // Describes what the cluster uses of its relay, and what the relay uses of the cluster.
 import type { Reach } from '../../protocol/codes.js';
 import type { LatestFix } from '../../protocol/fix.js';
+import type { Bus } from '../nodes/bus.js';
+import type { Log } from '../nodes/peers/relay-log.js';
 import type { MembersAnswers } from './asks.js';
-import type { Bus } from './bus.js';
 import type { ClusterFigures } from './counts.js';
 import type { FloorBodies } from './floor-bodies.js';
 import type { Moves } from './moves/moves.js';
-import type { Log } from './peers/relay-log.js';
 import type { Shared, Stage } from './stage.js';
 import type { Stream } from './stream.js';
 

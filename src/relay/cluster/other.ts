@@ -1,9 +1,10 @@
 // One other relay with receivers of a talkgroup: what it says there, and its bursts that are played here.
+
 import type { EndCode } from '../../protocol/codes.js';
 import { checkFrame, PAYLOAD_BYTES_MAX, readBurst, readSender, readTalkgroup } from '../../protocol/frame.js';
+import { HEADER_BYTES, type Header, kinds, seqNear } from '../nodes/header.js';
 import { type Count, type Here, type Hold, type Past, readBody, type Started } from './bodies.js';
 import type { ClusterCounts } from './counts.js';
-import { HEADER_BYTES, type Header, kinds, seqNear } from './header.js';
 import { copyOf, HeardBursts, LATE_MS_MAX } from './heard-bursts.js';
 import { Listed } from './listed.js';
 import { UNLISTED_MS } from './listing.js';

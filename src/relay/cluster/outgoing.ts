@@ -1,13 +1,15 @@
 // What this relay says to the others about one talkgroup: numbers its messages, and tells of its bursts.
+
 import type { RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import { NO_TURN, type Turn } from '../../protocol/turn.js';
 import type { Elsewhere, OwnBurst, OwnTurns } from '../delivery/elsewhere.js';
-import { bodyOf, type Here, type Started } from './bodies.js';
-import { type Bus, type Subject, talkgroupSubject } from './bus.js';
+import { bodyOf } from '../nodes/body.js';
+import { type Bus, type Subject, talkgroupSubject } from '../nodes/bus.js';
+import { type HeaderWriter, type Kind, kinds } from '../nodes/header.js';
+import type { Here, Started } from './bodies.js';
 import type { ClusterCounts } from './counts.js';
-import { type HeaderWriter, type Kind, kinds } from './header.js';
 import { PastBursts } from './past.js';
 import type { PlayedBurst, Shared, Stage } from './stage.js';
 import type { Placed } from './turns/plays.js';

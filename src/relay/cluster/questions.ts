@@ -1,18 +1,18 @@
 // Asks single relays about talkgroups, and answers what they ask: what runs there, and which members they have.
+
+import { bodyOf, piecesOf } from '../nodes/body.js';
+import { type Kind, kinds } from '../nodes/header.js';
 import { Asking } from './asking.js';
 import { MemberAsks } from './asks.js';
 import {
-  bodyOf,
   bodyOfPiece,
   type Here,
   type Hold,
   MEMBERS_TOLD_MAX,
   type MembersAsked,
   type MembersTold,
-  piecesOf,
   readBody,
 } from './bodies.js';
-import { type Kind, kinds } from './header.js';
 import type { Moves } from './moves/moves.js';
 import type { Shared, Stage } from './stage.js';
 import type { Stream } from './stream.js';

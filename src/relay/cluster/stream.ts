@@ -1,9 +1,11 @@
 // One talkgroup with receivers here: what its talkers say to the other relays, and the other relays that hear it, too.
+
 import type { RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
-import { bodyOf, type Here, type Hold, NO_BODY, type Rostered, type UnsavedEmergency } from './bodies.js';
-import { type Header, kinds, wireSeq } from './header.js';
+import { bodyOf, NO_BODY } from '../nodes/body.js';
+import { type Header, kinds, wireSeq } from '../nodes/header.js';
+import type { Here, Hold, Rostered, UnsavedEmergency } from './bodies.js';
 import { heardElsewhere, keptOf } from './heard-bursts.js';
 import { Unsaved } from './listed.js';
 import { Other } from './other.js';

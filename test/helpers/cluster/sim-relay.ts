@@ -1,8 +1,6 @@
 // One relay in virtual time: the shared authority and the order of turns, with beacons and sessions as a node has them.
 
 import { NO_TURN, type Turn } from '../../../src/protocol/turn.js';
-import type { Beacon } from '../../../src/relay/cluster/bodies.js';
-import { Peers } from '../../../src/relay/cluster/peers/peers.js';
 import { homeOf } from '../../../src/relay/cluster/turns/home.js';
 import { Order } from '../../../src/relay/cluster/turns/order.js';
 import {
@@ -16,6 +14,8 @@ import { newCounts } from '../../../src/relay/figures/counts.js';
 import type { Verdict } from '../../../src/relay/floor/authority.js';
 import { type Claim, rankOf } from '../../../src/relay/floor/claim.js';
 import { Talkgroup } from '../../../src/relay/members/members.js';
+import type { Beacon } from '../../../src/relay/nodes/beacon.js';
+import { Peers } from '../../../src/relay/nodes/peers/peers.js';
 import { createSharedAuthority, type SharedAuthority } from '../../../src/relay/shared-floor/authority.js';
 import type { FloorLink, PlayedTalk } from '../../../src/relay/shared-floor/link.js';
 import type { Part, PartVerdicts, Settings } from '../../../src/relay/shared-floor/parts.js';

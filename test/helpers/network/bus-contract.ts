@@ -1,12 +1,7 @@
 // What every bus promises: the tests of one, of whatever carries its messages.
 import type { Test } from 'tap';
-import {
-  type Bus,
-  MESSAGE_BYTES_MAX,
-  type Subject,
-  talkgroupSubject,
-} from '../../../src/relay/cluster/bus.js';
-import { TURN_BYTES_MAX } from '../../../src/relay/cluster/carriers/outbox.js';
+import { type Bus, MESSAGE_BYTES_MAX, type Subject, talkgroupSubject } from '../../../src/relay/nodes/bus.js';
+import { TURN_BYTES_MAX } from '../../../src/relay/nodes/carriers/outbox.js';
 import { comesTrue } from '../eventually.js';
 
 export interface Link {

@@ -1,7 +1,7 @@
 // The bus over NATS, each over a link of its own that can be cut.
 import type { Test } from 'tap';
-import type { Bus } from '../../../src/relay/cluster/bus.js';
-import { openNats } from '../../../src/relay/cluster/carriers/nats.js';
+import type { Bus } from '../../../src/relay/nodes/bus.js';
+import { openNats } from '../../../src/relay/nodes/carriers/nats.js';
 import { comesTrue } from '../eventually.js';
 import type { Carrier } from './bus-contract.js';
 import { type ChaosProxy, startChaosProxy } from './chaos-proxy.js';

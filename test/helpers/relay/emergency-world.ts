@@ -1,5 +1,6 @@
 // Relays that raise, acknowledge and clear emergencies, in virtual time: their streams, a bus that loses messages, and a
 // database that each of them may or may not reach.
+
 import { randomUUID } from 'node:crypto';
 import { type Notice, noticeOf } from '../../../src/db/notice.js';
 import type { EmergencyRow } from '../../../src/directory/records.js';
@@ -8,10 +9,10 @@ import type { TalkgroupId, UserId } from '../../../src/ids.js';
 import type { EmergencyState } from '../../../src/protocol/codes.js';
 import { bodyOfPiece, readBody } from '../../../src/relay/cluster/bodies.js';
 import { newClusterCounts } from '../../../src/relay/cluster/counts.js';
-import { HeaderWriter, newHeader, readHeader } from '../../../src/relay/cluster/header.js';
 import { Stream } from '../../../src/relay/cluster/stream.js';
 import { createEmergencies } from '../../../src/relay/emergencies/emergencies.js';
 import { Membership, Talkgroup, User } from '../../../src/relay/members/members.js';
+import { HeaderWriter, newHeader, readHeader } from '../../../src/relay/nodes/header.js';
 import { accountRow, talkgroupRow } from './rows.js';
 
 const TALKGROUP = '00000001-0000-4000-8000-000000000001' as TalkgroupId;

@@ -1,6 +1,6 @@
 // The bus without a network, for tests: relays of one process, with cuts and losses between any two of them.
-import { type Bus, newBusCounts, type Subject } from '../../../src/relay/cluster/bus.js';
-import { createOutbox } from '../../../src/relay/cluster/carriers/outbox.js';
+import { type Bus, newBusCounts, type Subject } from '../../../src/relay/nodes/bus.js';
+import { createOutbox } from '../../../src/relay/nodes/carriers/outbox.js';
 
 export interface MemoryBus extends Bus {
   /** The whole bus is away for this one, until `mend`. */

@@ -1,7 +1,7 @@
 // A thread with a bus over a port, for tests: it subscribes, and stands still when it is told to.
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import type { Subject } from '../../../src/relay/cluster/bus.js';
-import { openPorts } from '../../../src/relay/cluster/carriers/ports.js';
+import type { Subject } from '../../../src/relay/nodes/bus.js';
+import { openPorts } from '../../../src/relay/nodes/carriers/ports.js';
 
 export interface PortThreadData {
   readonly port: MessagePort;

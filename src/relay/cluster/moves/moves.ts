@@ -2,9 +2,9 @@
 //
 // A session is at one relay, or on its way to one. The relay that has it gives it to one question of one other relay.
 // That question is asked again when its answer was lost, and each question takes one answer.
-import { bodyOf } from '../bodies.js';
+import { bodyOf } from '../../nodes/body.js';
+import { type Kind, kinds } from '../../nodes/header.js';
 import type { ClusterCounts } from '../counts.js';
-import { type Kind, kinds } from '../header.js';
 import type { Found, MovedSession, Taken, WantedSession } from './bodies.js';
 
 /** Where a session is: at this relay with a socket or without one, at another one, or nowhere known. */

@@ -1,13 +1,15 @@
 // Hands positions that this relay has stored to the relays where sessions watch, and takes those of the others.
 //
 // At most once, and nothing waits: what the bus does not take is dropped, and the next position of the device replaces it.
+
 import type { DeviceId } from '../../../ids.js';
 import type { LatestFix } from '../../../protocol/fix.js';
-import { bodyOf, FIXES_MAX, type Fixes, readBody } from '../bodies.js';
-import { POSITIONS, type Subject } from '../bus.js';
+import { bodyOf } from '../../nodes/body.js';
+import { POSITIONS, type Subject } from '../../nodes/bus.js';
+import { type Kind, kinds } from '../../nodes/header.js';
+import type { Peers } from '../../nodes/peers/peers.js';
+import { FIXES_MAX, type Fixes, readBody } from '../bodies.js';
 import type { ClusterCounts } from '../counts.js';
-import { type Kind, kinds } from '../header.js';
-import type { Peers } from '../peers/peers.js';
 
 export interface FixesOptions {
   readonly peers: Peers;

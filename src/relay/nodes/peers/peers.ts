@@ -1,6 +1,6 @@
 // Decides which other relays can be reached, from their beacons. It has no clock and sends nothing.
 import type { Reach } from '../../../protocol/codes.js';
-import type { Beacon } from '../bodies.js';
+import type { Beacon } from '../beacon.js';
 import { type Header, waysBetween, wholeMs } from '../header.js';
 import { PeerClock, roundTripOf } from './clock.js';
 
