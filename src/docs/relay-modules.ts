@@ -3,7 +3,19 @@
 export const relayModules = {
   'src/relay/cluster': {
     purpose: 'tells other relays of bursts, members and changes, and hears what they tell',
-    imports: ['src/protocol', 'src/relay/delivery', 'src/relay/nodes'],
+    imports: [
+      'src/db',
+      'src/protocol',
+      'src/relay/delivery',
+      'src/relay/emergencies',
+      'src/relay/figures',
+      'src/relay/floor',
+      'src/relay/members',
+      'src/relay/nodes',
+      'src/relay/presence',
+      'src/relay/session',
+      'src/relay/shared-floor',
+    ],
   },
   'src/relay/compose': {
     purpose: 'builds one relay with its database and uWebSockets.js',
@@ -66,14 +78,12 @@ export const relayModules = {
       'src/relay/figures',
       'src/relay/floor',
       'src/relay/members',
-      'src/relay/nodes',
       'src/relay/positions',
       'src/relay/presence',
       'src/relay/reception',
       'src/relay/requests',
       'src/relay/rights',
       'src/relay/session',
-      'src/relay/shared-floor',
     ],
   },
   'src/relay/limits': {
@@ -116,7 +126,14 @@ export const relayModules = {
   },
   'src/relay/relay-side': {
     purpose: 'the relay as the main thread sees it',
-    imports: ['src/db', 'src/gps', 'src/protocol', 'src/relay/hub', 'src/relay/websocket'],
+    imports: [
+      'src/db',
+      'src/gps',
+      'src/protocol',
+      'src/relay/cluster',
+      'src/relay/hub',
+      'src/relay/websocket',
+    ],
   },
   'src/relay/requests': {
     purpose: 'answers the JSON messages of clients',
@@ -160,7 +177,13 @@ export const relayModules = {
   },
   'src/relay/shared-floor': {
     purpose: 'floor control for talkgroups with members on several nodes',
-    imports: ['src/protocol', 'src/relay/figures', 'src/relay/floor', 'src/relay/members'],
+    imports: [
+      'src/protocol',
+      'src/relay/delivery',
+      'src/relay/figures',
+      'src/relay/floor',
+      'src/relay/members',
+    ],
   },
   'src/relay/threads': {
     purpose: 'the relay threads, and their ends on the main thread',

@@ -1,16 +1,16 @@
 // Declares the metrics of several relays: the bus between them, and what is lost there. Absent where a node has one relay
 // and no NATS_URL.
-import type { SharingFigures } from '../relay/relay-side.js';
+import type { ClusterFigures } from '../relay/relay-side.js';
 import { by, counter, type Family, gauge, histogram, type Numbers } from './family.js';
 
 /** Shows nothing when the relay has no bus. */
 const shared =
-  (read: (cluster: SharingFigures) => ReturnType<Numbers>): Numbers =>
+  (read: (cluster: ClusterFigures) => ReturnType<Numbers>): Numbers =>
   ({ relay }) =>
     relay?.cluster ? read(relay.cluster) : null;
 
 /** The same without NATS_URL, which only joins the threads of this node. */
-const joined = (read: (cluster: SharingFigures) => number): Numbers =>
+const joined = (read: (cluster: ClusterFigures) => number): Numbers =>
   shared((cluster) => (cluster.joinsNodes ? read(cluster) : null));
 
 export const clusterFamilies: readonly Family[] = [

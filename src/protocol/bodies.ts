@@ -5,6 +5,9 @@ import { emergencyStates, encryptions, floorModes } from './codes.js';
 import { described } from './described.js';
 import { isTimeOfFix } from './fix.js';
 
+/** A name or a site as another relay tells it. UTF-16 units: twice the characters that a name may have. */
+export const RelayedName = Type.String({ maxLength: 256 });
+
 /** A whole number that every JSON library reads exactly. */
 export const Int = Type.Integer({
   title: 'integer',

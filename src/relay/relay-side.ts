@@ -5,12 +5,12 @@ import type { FixCounts } from '../gps/counts.js';
 import type { Histogram } from '../histogram.js';
 import type { LatestFix } from '../protocol/fix.js';
 import type { ThreadFigures } from '../thread-figures.js';
+import type { ClusterFigures } from './cluster/counts.js';
 import type { RelayNumbers } from './hub/relay.js';
-import type { SharingFigures } from './hub/sharing.js';
 import type { ConnectionFigures } from './websocket/cap.js';
 import type { Renewal, RenewedCertificate } from './websocket/renewals.js';
 
-export type { SharingFigures };
+export type { ClusterFigures };
 
 export interface RelaySide {
   /** Resolves with the port. Until `start`, the relay closes every socket with 1013. */

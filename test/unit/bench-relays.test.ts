@@ -7,7 +7,7 @@ import { type FramePrices, speedUpOf, threadCostsOf } from '../../bench/experime
 import type { HopTurn, SideName } from '../../bench/generator/loads/hop.js';
 import { cpuUs, threadTimes, timesBetween } from '../../bench/machine/processes.js';
 import { homeAmong, relayOf } from '../../bench/radios/homes.js';
-import { homeOf } from '../../src/relay/cluster/turns/home.js';
+import { homeOf } from '../../src/relay/shared-floor/home.js';
 
 /** Of a turn with 100 deliveries. */
 const threadTurn = (round: number, threadsUs: Record<string, number>, isWhole = true) => ({

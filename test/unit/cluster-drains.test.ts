@@ -1,9 +1,9 @@
 // A relay that drains: its beacons say so, it decides no floor that another relay can decide, and no session goes there.
 
 import t from 'tap';
-import { homeOf, weightOf } from '../../src/relay/cluster/turns/home.js';
 import { readBeacon } from '../../src/relay/nodes/beacon.js';
 import { HEADER_BYTES } from '../../src/relay/nodes/header.js';
+import { homeOf, weightOf } from '../../src/relay/shared-floor/home.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {

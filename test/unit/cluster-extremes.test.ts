@@ -3,10 +3,10 @@
 import t from 'tap';
 import { TURN_COUNT_MAX } from '../../src/protocol/turn.js';
 import { readBody } from '../../src/relay/cluster/bodies.js';
-import { PartBody, VerdictsBody, WantBody } from '../../src/relay/cluster/floor-bodies.js';
 import { bodyOf } from '../../src/relay/nodes/body.js';
 import { EVERY_RELAY, relaySubject } from '../../src/relay/nodes/bus.js';
 import { HeaderWriter, kinds, wholeMs } from '../../src/relay/nodes/header.js';
+import { PartBody, VerdictsBody, WantBody } from '../../src/relay/shared-floor/bodies.js';
 import type { TSchema } from '../../src/typebox.js';
 import { createRandom, type Random } from '../helpers/cluster/world.js';
 import { eventually } from '../helpers/eventually.js';

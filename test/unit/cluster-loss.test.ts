@@ -2,12 +2,20 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import t, { type Test } from 'tap';
+import type { TalkgroupId } from '../../src/ids.js';
 import { encodeFrame } from '../../src/protocol/frame.js';
 import { createCluster } from '../../src/relay/cluster/cluster.js';
-import type { Shared, Stage } from '../../src/relay/cluster/stage.js';
+import type { Fanout } from '../../src/relay/delivery/fanout.js';
+import type { Feed } from '../../src/relay/delivery/feed.js';
+import type { EmergenciesElsewhere } from '../../src/relay/emergencies/elsewhere.js';
+import { newFloorCounts } from '../../src/relay/figures/floor-counts.js';
+import { createSampling } from '../../src/relay/figures/sampling.js';
+import { Bursts } from '../../src/relay/floor/bursts.js';
+import { Talkgroup } from '../../src/relay/members/members.js';
 import { bodyOf } from '../../src/relay/nodes/body.js';
 import { EVERY_RELAY, newBusCounts, type Subject, talkgroupSubject } from '../../src/relay/nodes/bus.js';
 import { HeaderWriter, type Kind, kinds } from '../../src/relay/nodes/header.js';
+import { createPresence } from '../../src/relay/presence/presence.js';
 import { eventually } from '../helpers/eventually.js';
 import { randomOf } from '../helpers/random.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
@@ -20,6 +28,7 @@ import {
   talkgroupIdOf,
   userIdOf,
 } from '../helpers/relay/relays.js';
+import { talkgroupRow } from '../helpers/relay/rows.js';
 
 const kindOf = (bytes: Uint8Array) => bytes[0];
 
@@ -123,17 +132,17 @@ function heardWithClock(t: Test) {
   const played: number[] = [];
   let lost = 0;
   const nothing = () => {};
-  const stage = {
-    ...{ online: () => 1, running: () => [], isHere: () => false, isWatched: () => false },
-    ...{ counted: nothing, reached: nothing, delayed: nothing, floor: { forget: nothing } },
-    begin: () => ({
-      frame: (_message: ArrayBuffer, index: number) => void played.push(index),
-      missed(frames: number) {
-        lost += frames;
-      },
-      ...{ end: nothing, drop: nothing },
-    }),
-  } as unknown as Stage<Shared>; // what a burst in `open` needs
+  const talkgroup = new Talkgroup(talkgroupRow({ id: talkgroupIdOf(1) as TalkgroupId }));
+  const bursts = new Bursts();
+  const fanout = {
+    ...{ onlineHere: () => 1, event: nothing },
+    fromElsewhere() {
+      for (const { talker } of bursts.remoteIn(talkgroup)) played.push(talker.frames);
+    },
+    tell(_feed: Feed, text: string) {
+      lost += JSON.parse(text).missed;
+    },
+  } as unknown as Fanout; // what a burst in `open` needs
   const cluster = createCluster({
     ...{ relay: 1, database: DATABASE, node: null, keys: [], lastSeq: 0 },
     bus: {
@@ -144,13 +153,23 @@ function heardWithClock(t: Test) {
       },
       ...{ onChange: nothing, doubt: nothing, close: async () => {} },
     },
-    stage,
+    fanout,
+    remote: {
+      ...{ bursts, fanout, nowMs: () => nowMs, sampling: createSampling(() => nowMs) },
+      pings: { behindFrame: nothing },
+      holding: { keep: nothing, discard: nothing },
+    },
+    presence: createPresence({ ...fanout, watchers: () => 0, presence: nothing }),
+    emergencies: {} as EmergenciesElsewhere, // none is raised
+    floor: { counts: newFloorCounts(), limits: { talkersMax: 32, talksPerUser: 2 }, onVerdicts: nothing },
+    movesOf: () => undefined,
+    sessions: { keepMs: 0, max: 0, where: () => 'none', give: () => null },
+    ...{ adopt: nothing, noticed: nothing, located: nothing },
+    fair: { at: () => fairMs },
     nowMs: () => nowMs,
-    fairMs: () => fairMs,
     log: { info: nothing, error: (_fields, message) => t.fail(message) },
   });
-  const feed = { elsewhere: null, turns: null, onlineElsewhere: 0, isWatchedElsewhere: false };
-  cluster.came({ id: talkgroupIdOf(1), number: 1, floorMode: 'open', feed });
+  cluster.came(talkgroup);
   const writer = new HeaderWriter(2, DATABASE);
   let seq = 0;
   const say = (subject: Subject, head: Uint8Array, body: Uint8Array) =>
@@ -185,6 +204,8 @@ t.test('a relay that stood still plays what is at most 1 s old, and tells the re
     const [first = 0] = played;
     t.equal(980 + 20 * first, oldest, `${stoodMs} ms`);
     t.equal(played.length, (1000 + stoodMs - oldest) / 20);
+    const ended = { session: talker.session, burst: talker.burst, code: 'released', duration_ms: stoodMs };
+    says(kinds.ended, { atMs: 1000 + stoodMs, index: frames }, bodyOf(ended));
     t.equal(missed(), frames - played.length);
   }
 });

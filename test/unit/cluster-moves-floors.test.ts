@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import type { UserId } from '../../src/ids.js';
-import { homeOf } from '../../src/relay/cluster/turns/home.js';
+import { homeOf } from '../../src/relay/shared-floor/home.js';
 import { eventually } from '../helpers/eventually.js';
 import { burstsHeard } from '../helpers/relay/floor-pair.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';

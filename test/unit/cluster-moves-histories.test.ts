@@ -125,8 +125,8 @@ function world() {
     const taken = readBody('taken', body);
     if (kind === kinds.find && wanted) moves.tellWhere(from, wanted);
     else if (kind === kinds.take && wanted) moves.give(from, wanted);
-    else if (kind === kinds.found && found) moves.answered(from, kind, found);
-    else if (kind === kinds.taken && taken) moves.answered(from, kind, taken);
+    else if (kind === kinds.found && found) moves.found(from, found);
+    else if (kind === kinds.taken && taken) moves.taken(from, taken);
     else faults.push(`a message that cannot be read: ${kind}`);
   }
 

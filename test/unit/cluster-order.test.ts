@@ -1,10 +1,10 @@
 // The order in which a relay plays bursts of `single` and `broadcast`, each rule by an example.
 import t from 'tap';
 import { NO_TURN } from '../../src/protocol/turn.js';
-import { MERGE_MS, ORDER_MS } from '../../src/relay/cluster/turns/held-back.js';
-import { homeOf, weightOf } from '../../src/relay/cluster/turns/home.js';
-import { Order } from '../../src/relay/cluster/turns/order.js';
-import type { BurstName } from '../../src/relay/cluster/turns/plays.js';
+import { homeOf, weightOf } from '../../src/relay/shared-floor/home.js';
+import { MERGE_MS, ORDER_MS } from '../../src/relay/shared-floor/turns/held-back.js';
+import { Order } from '../../src/relay/shared-floor/turns/order.js';
+import type { BurstName } from '../../src/relay/shared-floor/turns/plays.js';
 
 const HOME = 9;
 const AUDIO = new ArrayBuffer(0);

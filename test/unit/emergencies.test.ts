@@ -152,10 +152,8 @@ t.test(
   async (t) => {
     const { emergencies, talkgroup, one } = hearing();
     const ended: string[] = [];
-    const stage = {
-      emergencies: { ...emergencies.elsewhere, stored: (id: string) => void ended.push(id) },
-    };
-    const listed = new Listed({ relay: 1, talkgroup, stage });
+    const stored = (id: string) => void ended.push(id);
+    const listed = new Listed({ relay: 1, talkgroup, emergencies: { ...emergencies.elsewhere, stored } });
     const none = { emergencies: [], isWhole: true };
     listed.hear({ emergencies: [one('raised')], isWhole: false }, 7, 0);
     listed.hear(none, 6, 0);

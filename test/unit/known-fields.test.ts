@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
-import { PartBody, VerdictsBody } from '../../src/relay/cluster/floor-bodies.js';
 import { keepKnownOf } from '../../src/relay/nodes/known-fields.js';
+import { PartBody, VerdictsBody } from '../../src/relay/shared-floor/bodies.js';
 import { Compile, type TSchema, Type } from '../../src/typebox.js';
 
 /** Has each kind of part that a body may have. */

@@ -1,7 +1,8 @@
 // When a relay tells its home what its sessions have of a floor, and how much it tells when many press at once.
+
 import t from 'tap';
+import type { PartClaim } from '../../src/relay/shared-floor/bodies.js';
 import { PartSender } from '../../src/relay/shared-floor/part-sender.js';
-import type { PartClaim } from '../../src/relay/shared-floor/parts.js';
 
 /** What the sender looks at. */
 const claimOf = (session: number) =>

@@ -1,4 +1,5 @@
 // A floor that two relays share, message by message: what broke in histories, each as an example.
+
 import t from 'tap';
 import type { UserId } from '../../src/ids.js';
 import { NO_TURN } from '../../src/protocol/turn.js';
@@ -7,8 +8,8 @@ import type { Verdict } from '../../src/relay/floor/authority.js';
 import type { Claim } from '../../src/relay/floor/claim.js';
 import { Talkgroup } from '../../src/relay/members/members.js';
 import { createSharedAuthority } from '../../src/relay/shared-floor/authority.js';
-import type { PlayedTalk } from '../../src/relay/shared-floor/link.js';
-import type { Part, PartVerdicts } from '../../src/relay/shared-floor/parts.js';
+import type { Part, PartVerdicts } from '../../src/relay/shared-floor/bodies.js';
+import type { PlayedTalk } from '../../src/relay/shared-floor/turns/plays.js';
 import { linkAlone } from '../helpers/cluster/alone.js';
 import { talkgroupRow } from '../helpers/relay/rows.js';
 
@@ -19,7 +20,7 @@ const claim = (session: number, inEmergency = false) => ({
 
 /** Relay 1, which shares a talkgroup with relay 2. */
 function relay(first: 1 | 2, relays: readonly number[] = [1, 2]) {
-  const talkgroup = new Talkgroup(talkgroupRow({ floor_mode: 'single', max_talk_ms: 60_000 }));
+  const talkgroup = new Talkgroup(talkgroupRow({ revision: 1, floor_mode: 'single', max_talk_ms: 60_000 }));
   const told: string[] = [];
   const heard: Verdict[] = [];
   const parts: Part[] = [];
@@ -44,7 +45,6 @@ function relay(first: 1 | 2, relays: readonly number[] = [1, 2]) {
     link: {
       ...linkAlone,
       view: () => ({ home, relays }),
-      settings: () => settings,
       sendPart: (_talkgroup, _to, part) => parts.push(part),
       sendVerdicts: (_talkgroup, _to, verdicts) => sent.push(verdicts),
       want() {},

@@ -28,7 +28,7 @@ function pair(roundTripMs: number, hears: (relay: number, session: number, verdi
   };
   const later = (act: () => void) => schedule.in(roundTripMs / 2, act);
   for (const id of [HOME, OTHER]) {
-    const talkgroup = new Talkgroup(talkgroupRow({ floor_mode: 'single', max_talk_ms: 60_000 }));
+    const talkgroup = new Talkgroup(talkgroupRow({ revision: 1, floor_mode: 'single', max_talk_ms: 60_000 }));
     const to = (relay: number) => at(relay);
     const authority = createSharedAuthority({
       counts: newCounts().floor,
@@ -42,9 +42,8 @@ function pair(roundTripMs: number, hears: (relay: number, session: number, verdi
         ...linkAlone,
         relay: id,
         view: () => ({ home: HOME, relays: [HOME, OTHER] }),
-        settings: () => settings,
         want: (_talkgroup, relay) =>
-          later(() => to(relay).authority.wanted(to(relay).talkgroup, id, settings, now())),
+          later(() => to(relay).authority.wanted(to(relay).talkgroup, id, { settings }, now())),
         sendPart: (_talkgroup, relay, part) =>
           later(() => to(relay).authority.receivePart(to(relay).talkgroup, id, part, now())),
         sendVerdicts: (_talkgroup, relay, verdicts) =>

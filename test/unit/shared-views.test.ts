@@ -12,8 +12,7 @@ const NOW_MS = 1000;
 
 /** Relay 1, which shares the floor with relay 2 and takes `home` for the one that decides. */
 function relayWith(home: number, mode: Exclude<FloorMode, 'broadcast'> = 'single') {
-  const talkgroup = new Talkgroup(talkgroupRow({ floor_mode: mode, max_talk_ms: 60_000 }));
-  let differed = 0;
+  const talkgroup = new Talkgroup(talkgroupRow({ revision: 1, floor_mode: mode, max_talk_ms: 60_000 }));
   const authority = createSharedAuthority({
     counts: newCounts().floor,
     limits: { talkersMax: 32, talksPerUser: 2 },
@@ -23,7 +22,6 @@ function relayWith(home: number, mode: Exclude<FloorMode, 'broadcast'> = 'single
       ...linkAlone,
       view: () => ({ home, relays: [1, 2] }),
       ...{ adopt() {}, sendPart() {}, sendVerdicts() {}, want() {}, doubt() {} },
-      differed: () => differed++,
     },
   });
   authority.viewed(talkgroup, NOW_MS);
@@ -33,7 +31,7 @@ function relayWith(home: number, mode: Exclude<FloorMode, 'broadcast'> = 'single
     part: (from: number) => authority.receivePart(talkgroup, from, part, NOW_MS),
     verdicts: (from: number) =>
       authority.receiveVerdicts(talkgroup, from, { settings, v: 1, verdicts: [] }, NOW_MS),
-    differed: () => differed,
+    differed: () => authority.counts.viewsDiffer,
   };
 }
 

@@ -1,20 +1,21 @@
 // Declares what messages between relays carry, as schemas. A body that does not fit is counted, and ignored.
 
 import {
-  Emergency,
   Id,
   Int,
   Member,
   PRESENCE_ENTRIES_MAX,
   Priority,
+  RelayedName,
   RunningTalker,
   U32,
 } from '../../protocol/bodies.js';
 import { encryptions, ends, floorModes } from '../../protocol/codes.js';
 import { type Static, Type } from '../../typebox.js';
+import { UnsavedEmergency } from '../emergencies/messages.js';
+import { Format } from '../floor/moved-burst.js';
 import { bodyReader } from '../nodes/body.js';
 import {
-  Format,
   PartBody,
   PlacedBody,
   Revision,
@@ -22,13 +23,11 @@ import {
   TurnBody,
   VerdictsBody,
   WantBody,
-} from './floor-bodies.js';
+} from '../shared-floor/bodies.js';
 import { Found, Taken, WantedSession } from './moves/bodies.js';
 
 // Every text and every list has a bound, because what another relay says reaches clients.
-/** UTF-16 units of a name or site: twice the characters that a name may have. */
-const Name = Type.String({ maxLength: 256 });
-const Session = Type.Object({ ...Member.properties, username: Name, site: Name });
+const Session = Type.Object({ ...Member.properties, username: RelayedName, site: RelayedName });
 /** Talkgroups in one message. The shortest entry in a piece of PIECE_BYTES_MAX has 31 bytes. */
 const TALKGROUPS_MAX = 10_000;
 /** Bursts of a talkgroup in one answer. */
@@ -68,7 +67,7 @@ const Past = Type.Object({
 export type Started = Static<typeof Started>;
 const Started = Type.Object({
   ...RunningTalker.properties,
-  username: Name,
+  username: RelayedName,
   codec: Type.Optional(Format),
   settings: Type.Optional(Settings),
   /** The burst of the session before it, if that has ended lately. */
@@ -108,17 +107,6 @@ const Rostered = Type.Object({
 
 /** Emergencies in one message: 120 KiB with names of the greatest length. */
 export const UNSAVED_MAX = 200;
-
-/** An emergency whose last change its relay has not stored, and the users that made the changes. */
-export type UnsavedEmergency = Static<typeof UnsavedEmergency>;
-const UnsavedEmergency = Type.Object({
-  ...Emergency.properties,
-  username: Name,
-  acknowledged_by: Type.Optional(Id),
-  cleared_by: Type.Optional(Id),
-  /** Not told by relays of earlier versions. */
-  device_id: Type.Optional(Id),
-});
 
 /** What the sender has announced in a talkgroup and not stored. */
 export type Emergencies = Static<typeof Emergencies>;

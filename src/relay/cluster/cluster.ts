@@ -1,262 +1,204 @@
 // Makes the relays of several nodes one service: tells the others what is said here and hears what is said there. Each
 // relay knows its own sessions, and keeps a copy of what the others say of theirs.
-import { type Beacon, readBeacon } from '../nodes/beacon.js';
-import { bodyOf, NO_BODY } from '../nodes/body.js';
-import { EVERY_RELAY, relaySubject, type Subject, talkgroupSubject } from '../nodes/bus.js';
-import { HEADER_BYTES, HeaderWriter, type Kind, kinds, newHeader, readHeader } from '../nodes/header.js';
-import { Stalls } from '../nodes/peers/clock.js';
-import { BEACON_MS, Peers } from '../nodes/peers/peers.js';
-import { ReachJudge } from '../nodes/peers/reach.js';
-import { RelayLog } from '../nodes/peers/relay-log.js';
-import { newClusterCounts } from './counts.js';
+import { type Notice, noticeOf, readNotice } from '../../db/notice.js';
+import type { LatestFix } from '../../protocol/fix.js';
+import { textOf } from '../../protocol/server-messages.js';
+import type { Fanout } from '../delivery/fanout.js';
+import type { EmergenciesElsewhere } from '../emergencies/elsewhere.js';
+import { missedFrames } from '../floor/messages.js';
+import { beginRemote, type RemoteServices } from '../floor/remote.js';
+import type { Talkgroup } from '../members/members.js';
+import { EVERY_RELAY, talkgroupSubject } from '../nodes/bus.js';
+import { HEADER_BYTES, kinds } from '../nodes/header.js';
+import { createNodes, type Nodes, type NodesOptions } from '../nodes/nodes.js';
+import type { MembersPage } from '../presence/messages.js';
+import type { Presence, PresenceElsewhere } from '../presence/presence.js';
+import type { SharedOptions } from '../shared-floor/state.js';
+import type { Settings } from './bodies.js';
+import { type ClusterFigures, newClusterCounts } from './counts.js';
+import { createFloors } from './floors.js';
 import { readListing } from './listing.js';
-import { Moves } from './moves/moves.js';
-import type { Cluster, ClusterOptions } from './options.js';
+import { createMembers } from './members.js';
+import { type MovableSessions, Moves } from './moves/moves.js';
 import { createFixes } from './positions/fixes.js';
-import { createQuestions } from './questions.js';
-import type { Shared } from './stage.js';
-import type { Stream } from './stream.js';
+import { createQuestions, type Questions } from './questions.js';
 import { createStreams, type Streams } from './streams.js';
 
-/** Time (ms) between two beacons that answer others. */
-const REPLY_MS = 20;
-/** What waited while this relay stood still was sent in time. After a longer time (ms) it is old all the same. */
-const STOOD_MS_MAX = 500;
-/** Since its start (ms). The others answer its first beacon at once, and send four of their own by then. */
-const SETTLED_MS = 4 * BEACON_MS;
+type OfNodes = 'relay' | 'database' | 'bus' | 'node' | 'keys' | 'fair' | 'nowMs' | 'log';
 
-export function createCluster<Talkgroup extends Shared>(
-  options: ClusterOptions<Talkgroup>,
-): Cluster<Talkgroup> {
-  const { relay, database, bus, node, keys, lastSeq, stage, nowMs, fairMs, log } = options;
+export interface ClusterOptions extends Pick<NodesOptions, OfNodes> {
+  /** The numbers of its messages about talkgroups follow this one. */
+  readonly lastSeq: number;
+  readonly fanout: Fanout;
+  readonly remote: RemoteServices;
+  readonly presence: Presence;
+  readonly emergencies: EmergenciesElsewhere;
+  /** What its shared floors decide with. */
+  readonly floor: Pick<SharedOptions, 'counts' | 'limits' | 'onVerdicts'>;
+  /** Times that the session of this relay with this number has moved. undefined: it is not here. */
+  readonly movesOf: (session: number) => number | undefined;
+  /** The sessions that may move to another relay. */
+  readonly sessions: MovableSessions;
+  /** Another relay has these settings, which are newer than ours. */
+  readonly adopt: (talkgroup: Talkgroup, settings: Settings) => void;
+  /** A change notification came from another relay. */
+  readonly noticed: (notice: Notice) => void;
+  /** Another relay has stored these positions. */
+  readonly located: (fixes: readonly LatestFix[]) => void;
+}
+
+export type Cluster = ReturnType<typeof createCluster>;
+
+export function createCluster(options: ClusterOptions) {
+  const { relay, bus, lastSeq, fanout, remote, presence, movesOf, nowMs, log } = options;
   const counts = newClusterCounts();
-  const writer = new HeaderWriter(relay, database);
-  writer.setWay(bus.counts.ups);
-  const peers = new Peers(relay, node, keys);
-  const header = newHeader();
-  const stalls = new Stalls();
-  const relayLog = new RelayLog(database, counts, log);
-  const moves = new Moves({
-    ...{ relay, counts, nowMs, sessions: stage.sessions },
-    isUp: (other) => peers.isUp(other),
-    say: (other, kind, body) => say(relaySubject(other), kind, body),
+  const nodes: Nodes = createNodes({
+    ...{ ...options, counts },
+    came(other) {
+      streams.add(other);
+      questions.askAll(other, streams.numbers());
+    },
+    went(other) {
+      questions.forget(other);
+      streams.drop(other);
+    },
+    drained: () => streams.changed(),
+    connected() {
+      for (const other of peers.up) questions.askAll(other, streams.numbers());
+    },
+    reached: (reach) => fanout.all(textOf({ type: 'REACH', reach })),
+    forUs: ({ relay: from, kind }, bytes) => questions.receive(from, kind, bytes.subarray(HEADER_BYTES)),
+    forAll: ({ relay: from, kind }, bytes) => receiveForAll(from, kind, bytes.subarray(HEADER_BYTES)),
+    tick(at) {
+      streams.tick(at);
+      moves.tick(at);
+      questions.tick();
+    },
   });
-  const later = (act: () => void) => void setImmediate(guarded, act);
-  const questions = createQuestions<Talkgroup>({
-    ...{ moves, nowMs, page: stage.page, floor: stage.floor },
+  const { peers, writer, say, sayTo, later } = nodes;
+  const isUp = (other: number) => peers.isUp(other);
+  const moves = new Moves({ ...{ relay, counts, nowMs, isUp, say: sayTo }, sessions: options.sessions });
+  const roster: PresenceElsewhere = {
+    announced: (talkgroup, announcement) => streams.of(talkgroup)?.tellRoster(announcement),
+    watching: (talkgroup) => streams.of(talkgroup)?.tellCount(),
+  };
+  const members = createMembers({ fanout, presence, roster, say: sayTo });
+  const { floors, repeats } = createFloors({
+    ...{ ...options.floor, bursts: remote.bursts },
+    ...{ relay, settled, movesOf, nowMs, log, say: sayTo },
+    ask: (other, number) => questions.ask(other, number),
+    streamOf: (talkgroup) => streams.of(talkgroup),
+  });
+  const questions: Questions = createQuestions({
+    ...{ moves, members, floors, nowMs, later, say: sayTo },
     streamOf: (number) => streams.at(number),
-    say: (other, kind, body) => say(relaySubject(other), kind, body),
-    later,
     answered: (other, number) => streams.answered(other, number),
   });
   const { ask } = questions;
-  const streams: Streams<Talkgroup> = createStreams<Talkgroup>({
-    ...{ relay, bus, writer, lastSeq, stage, counts, nowMs, ask, later },
+  const streams: Streams = createStreams({
+    ...{ relay, bus, writer, lastSeq, counts, fanout, remote, presence, members, floors, nowMs, ask, later },
+    ...{ settled, emergencies: options.emergencies, movesOf },
+    turns: {
+      ...{ relay, counts, bursts: remote.bursts, ready: floors.ready, holding: repeats.holding },
+      begin: (...begun) => beginRemote(remote, ...begun),
+      missed: ({ feed }, talker, frames) => remote.fanout.tell(feed, missedFrames(talker, frames)),
+    },
     isUp: () => bus.isUp,
     isDraining: (other) => peers.isDraining(other),
     up: () => peers.up,
     listen: (stream) =>
-      subscribe(talkgroupSubject(stream.talkgroup.number), (bytes) => receiveAboutTalkgroup(stream, bytes)),
-    list: (listing) => {
+      nodes.listen(talkgroupSubject(stream.talkgroup.number), (header, bytes) => {
+        const at = nowMs();
+        stream.receive(header, bytes, nodes.delayMs(at), at);
+        return true;
+      }),
+    list(listing) {
       if (bus.isUp && peers.up.length > 0) say(EVERY_RELAY, kinds.listing, listing);
     },
   });
-  let repliedAtMs = Number.NEGATIVE_INFINITY;
-  let isSampling = false;
-  const judge = new ReachJudge(nowMs());
-  let isClosed = false;
-
-  const now = () => ({ nowMs: nowMs(), fairMs: fairMs() });
-  const say = (subject: Subject, kind: Kind, body: Uint8Array) =>
-    bus.publish(subject, writer.write(kind, 0, nowMs(), 0), body);
-  function beacon(): void {
-    if (bus.isUp) say(EVERY_RELAY, kinds.beacon, bodyOf(peers.heardNow(nowMs())));
-  }
-
-  /** A throw ends the message that caused it, and neither the others nor the process. */
-  function guarded<Arguments extends unknown[]>(
-    act: (...given: Arguments) => void,
-    ...given: Arguments
-  ): void {
-    if (isClosed) return;
-    try {
-      act(...given);
-    } catch (error) {
-      relayLog.failed(header.relay, error, nowMs());
-    }
-  }
-
-  /** A server that was left may send what it still has, also back to this relay, which it does not know any more. */
-  const isOver = () => header.relay === relay || peers.isOvertaken(header.relay, header.way, nowMs());
-
-  const subscribe = (subject: Subject, receive: (bytes: Uint8Array) => void) =>
-    bus.subscribe(subject, (bytes) => {
-      if (isClosed || !readHeader(bytes, header)) counts.unreadable++;
-      else if (header.database !== database) relayLog.otherDatabase(header);
-      else if (isOver()) counts.overtaken++;
-      else guarded(receive, bytes);
-    });
-
-  /** How long the message under way was on its way, without the time, up to STOOD_MS_MAX, that this relay itself stood still lately. */
-  function delayMs(at: number): number {
-    const ms = peers.delayMs(header.relay, header.at, at);
-    if (isSampling) {
-      isSampling = false;
-      stage.delayed(ms);
-    }
-    return Math.max(0, ms - Math.min(STOOD_MS_MAX, stalls.latelyMs(at - fairMs())));
-  }
-
-  function receiveAboutTalkgroup(stream: Stream<Talkgroup>, bytes: Uint8Array): void {
-    if (!peers.isUp(header.relay)) {
-      counts.strange++;
-      return;
-    }
-    const at = nowMs();
-    stream.receive(header, bytes, delayMs(at), at);
-  }
-
-  function receiveForUs(bytes: Uint8Array): void {
-    const { kind, relay: from } = header;
-    if (!peers.isUp(from)) counts.strange++;
-    else if (!questions.receive(from, kind, bytes.subarray(HEADER_BYTES))) counts.unreadable++;
-  }
-
-  function receiveForAll(bytes: Uint8Array): void {
-    const { kind, relay: from } = header;
-    if (kind === kinds.leave) return lose(from, peers.left(from));
-    if (kind === kinds.listing) return receiveListing(from, bytes.subarray(HEADER_BYTES));
-    if (kind === kinds.notice) return receiveNotice(from, bytes.subarray(HEADER_BYTES));
-    const body = kind === kinds.beacon ? readBeacon(bytes.subarray(HEADER_BYTES)) : null;
-    if (body === null) counts.unreadable++;
-    else hear(from, body);
-  }
-
-  function receiveListing(from: number, body: Uint8Array): void {
-    const at = nowMs();
-    if (!peers.isUp(from)) counts.strange++;
-    else if (!readListing(body, (number, seq) => streams.listed(from, number, seq, at))) counts.unreadable++;
-  }
-
-  function receiveNotice(from: number, body: Uint8Array): void {
-    if (peers.isUp(from)) stage.noticed(Buffer.from(body).toString());
-    else counts.strange++;
-  }
-
-  function hear(from: number, body: Beacon): void {
-    const wasDraining = peers.isDraining(from);
-    const news = peers.heard(from, body, header, now());
-    if (peers.isDraining(from) !== wasDraining) streams.changed();
-    if (!peers.sharesKey(from)) relayLog.otherKeys(from);
-    if (news === 'known') return;
-    if (news === 'ignored') return relayLog.ignored(from);
-    if (news === 'down') lose(from, true);
-    if (news === 'up') {
-      relayLog.reached(from, true, nowMs());
-      streams.add(from);
-      questions.askAll(from, streams.numbers());
-    }
-    // It hears us sooner, and so do those that came at the same time.
-    if (nowMs() - repliedAtMs < REPLY_MS) return;
-    repliedAtMs = nowMs();
-    beacon();
-  }
-
-  function lose(other: number, wasUp: boolean): void {
-    questions.forget(other);
-    streams.drop(other);
-    if (wasUp) relayLog.reached(other, false, nowMs());
-  }
-
-  function tick(): void {
-    const at = now();
-    stalls.sample(at.nowMs - at.fairMs);
-    isSampling = true;
-    beacon();
-    for (const other of peers.expire(at)) lose(other, true);
-    const { reach, isInDoubt } = judge.judge(peers, bus.isUp, at);
-    if (reach !== null) {
-      log.info({ reach }, 'reach changed');
-      stage.reached(reach);
-    }
-    if (isInDoubt) bus.doubt();
-    streams.tick(at.nowMs);
-    moves.tick(at.nowMs);
-    relayLog.tick(at.nowMs);
-    questions.tick();
-  }
-
   const fixes = createFixes({
-    ...{ peers, counts, beacon },
+    ...{ peers, counts, beacon: nodes.beacon, listen: nodes.listen, located: options.located },
     say: (subject, kind, body) => bus.isUp && say(subject, kind, body),
-    subscribe: (subject, receive) =>
-      subscribe(subject, (bytes) => receive(header.relay, bytes.subarray(HEADER_BYTES))),
-    located: stage.located,
   });
-  const ends = [subscribe(relaySubject(relay), receiveForUs), subscribe(EVERY_RELAY, receiveForAll)];
-  // After the sockets were read: what waited in them while this relay stood still was sent in time.
-  const startedAtMs = nowMs();
-  const timer = setInterval(() => setImmediate(guarded, tick), BEACON_MS);
-  bus.onChange((isUp) => {
-    if (!isUp) return;
-    writer.setWay(bus.counts.ups);
-    beacon();
-    // What was said meanwhile is lost, on both sides.
-    for (const other of peers.up) questions.askAll(other, streams.numbers());
-  });
-  beacon();
+
+  /**
+   * Another relay has read newer settings: they count at once, whether our database can be reached or not, until a read
+   * shows others. What a read did not show before is not believed again. Two relays could repeat it to each other for ever.
+   */
+  function settled(talkgroup: Talkgroup, settings: Settings): void {
+    const { revision } = settings;
+    if (revision <= talkgroup.revision || revision <= talkgroup.disproved) return;
+    options.adopt(talkgroup, settings);
+    // The name, too, may be another one.
+    options.noticed(noticeOf({ kind: 'talkgroup_changed', talkgroup: talkgroup.id }));
+  }
+
+  function receiveForAll(from: number, kind: number, body: Uint8Array): boolean {
+    const at = nowMs();
+    if (kind === kinds.listing)
+      return readListing(body, (number, seq) => streams.listed(from, number, seq, at));
+    if (kind !== kinds.notice) return false;
+    const notice = readNotice(Buffer.from(body).toString());
+    if (notice !== null && notice.kind !== 'report_asked') options.noticed(notice);
+    return true;
+  }
+
+  nodes.beacon();
 
   return {
+    /** A session is about to get their events. Resolves when the other relays have said what they have. null: at once. */
     expect: streams.expect,
+    /** A session gets the talkgroup's events from now on. */
     came: streams.came,
+    /** A session does not get them any more. */
     went: streams.went,
-    changed: (talkgroup) => streams.of(talkgroup)?.changed(),
-    deleted: (talkgroup) => streams.of(talkgroup)?.deleted(),
+    /** Its floor mode may have changed. */
+    changed: (talkgroup: Talkgroup) => streams.of(talkgroup)?.changed(),
+    /** It is deleted. */
+    deleted: (talkgroup: Talkgroup) => streams.of(talkgroup)?.deleted(),
+    /** What is said about the talkgroup. undefined: no session here gets its events. */
     streamOf: streams.of,
-    reach: () => judge.now,
-    notice(text) {
-      if (peers.up.length > 0) say(EVERY_RELAY, kinds.notice, Buffer.from(text));
+    /** Decides floors together with the other relays. */
+    floors,
+    /** Tells the others who came and left. */
+    roster,
+    /** Fetches sessions from other relays. */
+    moves: moves as Pick<Moves, 'find' | 'take'>,
+    /** Which other relays hear this one. */
+    reach: nodes.reach,
+    /** Hands a change notification to the other relays. */
+    notice(notice: Notice): void {
+      if (peers.up.length > 0) say(EVERY_RELAY, kinds.notice, Buffer.from(JSON.stringify(notice)));
     },
-    membersElsewhere(talkgroup, after, limit) {
+    /** A page of the members of all relays. null: no other relay has any. */
+    membersPage(talkgroup: Talkgroup, after: number, limit: number): Promise<MembersPage> | null {
       const relays = streams.of(talkgroup)?.relays ?? [];
-      return relays.length === 0
-        ? null
-        : questions.members(relays, { number: talkgroup.number, after, limit });
+      return relays.length === 0 ? null : members.page(talkgroup, relays, after, limit);
     },
-    ask: ({ number }, other) => questions.ask(other, number),
-    tellFloor: (other, name, body) => say(relaySubject(other), kinds[name], bodyOf(body)),
-    play: () => streams.play(nowMs()),
+    /** Whether sessions here want the positions that other relays store. */
     watchFixes: fixes.watch,
+    /** Whether such sessions are at another relay. */
     areFixesWanted: () => peers.areWatching,
+    /** Hands stored positions to the relays with such sessions. Those for which `isUrgent` also before a relay has said so. */
     tellFixes: fixes.tell,
-    moves,
+    /** Whether a relay of another node can be reached that goes on. */
     hasPeers: () => peers.areElsewhere,
-    drain() {
-      peers.drain();
-      beacon();
+    /** This relay ends soon: from now on others decide floors. */
+    drain(): void {
+      nodes.drain();
       streams.changed();
     },
-    figures: () => ({
-      bus: bus.counts,
-      isUp: bus.isUp,
-      joinsNodes: bus.joinsNodes,
-      isSettled: nowMs() - startedAtMs >= SETTLED_MS,
-      relays: 1,
+    figures: (): ClusterFigures => ({
+      ...nodes.figures(),
       counts,
-      peers: peers.up.length,
-      otherKeys: peers.otherKeys,
-      unencrypting: peers.unencrypting,
-      reach: judge.figures,
       ...streams.figures(),
+      floors: floors.counts,
     }),
-    async close() {
-      clearInterval(timer);
+    async close(): Promise<void> {
+      repeats.close();
       questions.close();
       streams.close();
-      say(EVERY_RELAY, kinds.leave, NO_BODY);
-      isClosed = true;
-      for (const end of ends) end();
-      await bus.close();
+      await nodes.close();
     },
   };
 }

@@ -1,8 +1,8 @@
 // Holds what the cluster counts, as plain numbers.
-import type { Reach } from '../../protocol/codes.js';
-import type { BusCounts } from '../nodes/bus.js';
+import type { SharedCounts } from '../figures/floor-counts.js';
+import type { NodeCounts, NodesFigures } from '../nodes/nodes.js';
 
-export interface ClusterCounts {
+export interface ClusterCounts extends NodeCounts {
   framesOut: number;
   framesIn: number;
   /** Frames that did not arrive, as the index of a later one shows. */
@@ -11,14 +11,6 @@ export interface ClusterCounts {
   framesLate: number;
   /** Frames of bursts that are not known here. */
   framesUnknown: number;
-  /** Messages that cannot be read, or of an unknown kind. */
-  unreadable: number;
-  /** Messages of relays of another database. */
-  otherDatabase: number;
-  /** Messages of relays that are not up. */
-  strange: number;
-  /** Messages that a relay sent over an earlier connection than others that came before. */
-  overtaken: number;
   /** Positions of devices that the bus did not take. */
   fixesDropped: number;
   /** Times a burst, or a grant, was held back until an earlier burst ended. */
@@ -49,24 +41,8 @@ export const newClusterCounts = (): ClusterCounts => ({
 });
 
 /** What the cluster is now, as plain numbers. */
-export interface ClusterFigures {
-  readonly bus: BusCounts;
-  readonly isUp: boolean;
-  /** The bus joins nodes, and not only the threads of one. */
-  readonly joinsNodes: boolean;
-  /** It runs long enough to have heard of every other relay that can be reached. */
-  readonly isSettled: boolean;
-  /** Always 1, so that the sum for several threads is their number. */
-  readonly relays: number;
+export interface ClusterFigures extends NodesFigures {
   readonly counts: ClusterCounts;
-  /** Other relays that can be reached. */
-  readonly peers: number;
-  /** Those of them that accept none of the keys of this relay. */
-  readonly otherKeys: number;
-  /** Those of them that do not enforce the encryption of talkgroups, as those of earlier versions. */
-  readonly unencrypting: number;
-  /** 1 for the reach that radios are sent, 0 for the others. */
-  readonly reach: Readonly<Record<Reach, number>>;
   /** Talkgroups with receivers here. */
   readonly talkgroups: number;
   /** Those of them with receivers elsewhere. */
@@ -75,4 +51,5 @@ export interface ClusterFigures {
   readonly homes: { readonly here: number; readonly elsewhere: number };
   /** Sessions elsewhere, counted in each of these. */
   readonly elsewhere: number;
+  readonly floors: SharedCounts;
 }

@@ -3,11 +3,12 @@
 // After a change to another floor mode they stay here until one of them goes on with a turn, or they end.
 import type { RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
+import { beginRemote } from '../floor/remote.js';
+import type { Talkgroup } from '../members/members.js';
+import type { KeptBursts, PlayedBurst } from '../shared-floor/turns/plays.js';
+import { SILENT_MS_MAX } from '../shared-floor/turns/turns.js';
 import type { Past } from './bodies.js';
-import type { ClusterCounts } from './counts.js';
-import type { PlayedBurst, Shared, Stage } from './stage.js';
-import type { KeptBursts } from './turns/played.js';
-import { SILENT_MS_MAX } from './turns/turns.js';
+import type { StreamServices } from './services.js';
 
 /** A frame that was on its way for longer (ms) is old speech: half of what a receiver may lag. */
 export const LATE_MS_MAX = 500;
@@ -28,21 +29,20 @@ interface Heard {
 
 type Ended = Parameters<PlayedBurst['end']>[1];
 
-export interface HeardServices<Talkgroup extends Shared> {
+export interface HeardOptions {
   readonly talkgroup: Talkgroup;
-  readonly stage: Stage<Talkgroup>;
-  readonly counts: ClusterCounts;
+  readonly services: Pick<StreamServices, 'counts' | 'remote'>;
   /** Those of another relay with this burst: its session may have moved. */
-  readonly elsewhere: (session: number, burst: number) => HeardBursts<Talkgroup> | undefined;
+  readonly elsewhere: (session: number, burst: number) => HeardBursts | undefined;
 }
 
-export class HeardBursts<Talkgroup extends Shared> {
-  private readonly services: HeardServices<Talkgroup>;
+export class HeardBursts {
+  private readonly options: HeardOptions;
   /** By session, at most one each. */
   private readonly bursts = new Map<number, Heard>();
 
-  constructor(services: HeardServices<Talkgroup>) {
-    this.services = services;
+  constructor(options: HeardOptions) {
+    this.options = options;
   }
 
   has(session: number, burst: number): boolean {
@@ -59,27 +59,28 @@ export class HeardBursts<Talkgroup extends Shared> {
 
   /** It began with the message `seq`, or runs. `lost`: this number of its frames was meant for this relay. */
   begin(talker: RunningTalker, seq: number, lost: number, nowMs: number): void {
-    const { talkgroup, stage, counts } = this.services;
+    const { talkgroup, services } = this.options;
+    const { counts, remote } = services;
     const { session, burst, frames } = talker;
     // The end of the one before was lost.
     const before = this.bursts.get(session);
     if (before !== undefined) this.end(session, before, 'disconnected');
     if (this.takeOver(session, burst, { frames, seq }, nowMs)) return;
-    const played = stage.begin(talkgroup, talker, nowMs);
+    const played = beginRemote(remote, talkgroup, talker, nowMs);
     this.bursts.set(session, { burst, played, seq, index: frames, heardAtMs: nowMs });
     if (lost <= 0) return;
     counts.framesLost += lost;
     played.missed(lost, nowMs);
   }
 
-  /** Its session came there from another relay: the burst goes on, and nobody here is told. false: it did not. */
+  /** Its session came there from another relay: the burst goes on, and no session here is told. false: it did not. */
   private takeOver(
     session: number,
     burst: number,
     { frames, seq }: { frames: number; seq: number },
     nowMs: number,
   ): boolean {
-    const other = this.services.elsewhere(session, burst);
+    const other = this.options.elsewhere(session, burst);
     const heard = other?.bursts.get(session);
     if (other === undefined || heard === undefined) return false;
     // Fewer frames than were heard: the message is older than the move.
@@ -112,7 +113,7 @@ export class HeardBursts<Talkgroup extends Shared> {
     delayMs: number,
     nowMs: number,
   ): boolean {
-    const { counts } = this.services;
+    const { counts } = this.options.services;
     const heard = this.bursts.get(session);
     if (heard === undefined || heard.burst !== burst) return false;
     heard.heardAtMs = nowMs;
@@ -131,10 +132,10 @@ export class HeardBursts<Talkgroup extends Shared> {
   finish(past: Past, nowMs: number): void {
     const { session, burst, code, duration_ms, frames } = past;
     const heard = this.bursts.get(session);
-    if (heard?.burst !== burst) return this.services.elsewhere(session, burst)?.finish(past, nowMs);
+    if (heard?.burst !== burst) return this.options.elsewhere(session, burst)?.finish(past, nowMs);
     const lost = frames - heard.index;
     if (lost > 0) {
-      this.services.counts.framesLost += lost;
+      this.options.services.counts.framesLost += lost;
       heard.played.missed(lost, nowMs);
     }
     this.end(session, heard, code, { durationMs: duration_ms, frames });
@@ -198,9 +199,7 @@ export class HeardBursts<Talkgroup extends Shared> {
 }
 
 /** Those of all other relays, by the id of each. */
-export const keptOf = <Talkgroup extends Shared>(
-  others: ReadonlyMap<number, { readonly bursts: HeardBursts<Talkgroup> }>,
-): KeptBursts => ({
+export const keptOf = (others: ReadonlyMap<number, { readonly bursts: HeardBursts }>): KeptBursts => ({
   take(session, burst) {
     for (const { bursts } of others.values()) {
       const heard = bursts.take(session, burst);
@@ -214,12 +213,12 @@ export const keptOf = <Talkgroup extends Shared>(
 });
 
 /** The bursts of another relay than this that have this one: its session may have moved. */
-export function heardElsewhere<Talkgroup extends Shared>(
-  others: ReadonlyMap<number, { readonly bursts: HeardBursts<Talkgroup> }>,
+export function heardElsewhere(
+  others: ReadonlyMap<number, { readonly bursts: HeardBursts }>,
   known: number,
   session: number,
   burst: number,
-): HeardBursts<Talkgroup> | undefined {
+): HeardBursts | undefined {
   for (const [relay, { bursts }] of others) if (relay !== known && bursts.has(session, burst)) return bursts;
   return undefined;
 }

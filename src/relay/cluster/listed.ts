@@ -1,8 +1,11 @@
 // The emergencies of one talkgroup that are not stored: those of one other relay, as it lists them, and those of this one.
 
+import type { Draft } from '../../protocol/server-messages.js';
+import type { EmergenciesElsewhere } from '../emergencies/elsewhere.js';
+import type { UnsavedEmergency } from '../emergencies/messages.js';
+import type { Talkgroup } from '../members/members.js';
 import { bodyOf } from '../nodes/body.js';
-import { type Emergencies, readBody, UNSAVED_MAX, type UnsavedEmergency } from './bodies.js';
-import type { Shared, Stage } from './stage.js';
+import { type Emergencies, readBody, UNSAVED_MAX } from './bodies.js';
 
 /** Emergencies of one relay in one talkgroup. One more is followed when it is told, but its end is not noticed. */
 const LISTED_MAX = 10_000;
@@ -11,20 +14,20 @@ const OVERDUE_MS = 1500;
 /** Time (ms) between two lists of them. */
 const UNSAVED_MS = 500;
 
-export interface ListedServices<Talkgroup extends Shared> {
+export interface ListedServices {
   /** Id of the other relay. */
   readonly relay: number;
   readonly talkgroup: Talkgroup;
-  readonly stage: Pick<Stage<Talkgroup>, 'emergencies'>;
+  readonly emergencies: EmergenciesElsewhere;
 }
 
-export class Listed<Talkgroup extends Shared> {
-  private readonly services: ListedServices<Talkgroup>;
+export class Listed {
+  private readonly services: ListedServices;
   /** By id: the number of the message that last listed it. */
   private readonly ids = new Map<string, number>();
   private heardAtMs = 0;
 
-  constructor(services: ListedServices<Talkgroup>) {
+  constructor(services: ListedServices) {
     this.services = services;
   }
 
@@ -36,8 +39,8 @@ export class Listed<Talkgroup extends Shared> {
   }
 
   /** `seq` is that of the last message it knows of: an answer may be older than what came before it. */
-  hear({ emergencies, isWhole }: Emergencies, seq: number, nowMs: number): void {
-    const { relay, talkgroup, stage } = this.services;
+  hear({ emergencies, isWhole }: Draft<Emergencies>, seq: number, nowMs: number): void {
+    const { relay, talkgroup, emergencies: elsewhere } = this.services;
     this.heardAtMs = nowMs;
     const listed = new Set<string>();
     for (const told of emergencies) {
@@ -46,13 +49,13 @@ export class Listed<Talkgroup extends Shared> {
       listed.add(id);
       if (this.ids.has(id) || this.ids.size < LISTED_MAX)
         this.ids.set(id, Math.max(seq, this.ids.get(id) ?? 0));
-      stage.emergencies.heard(talkgroup, told, relay);
+      elsewhere.heard(talkgroup, told, relay);
     }
     if (!isWhole) return;
     for (const [id, lastSeq] of [...this.ids]) {
       if (listed.has(id) || lastSeq > seq) continue;
       this.ids.delete(id);
-      stage.emergencies.stored(id, relay);
+      elsewhere.stored(id, relay);
     }
   }
 
@@ -74,19 +77,19 @@ export class Listed<Talkgroup extends Shared> {
   private end(how: 'lost' | 'forget'): void {
     const ids = [...this.ids.keys()];
     this.ids.clear();
-    for (const id of ids) this.services.stage.emergencies[how](id, this.services.relay);
+    for (const id of ids) this.services.emergencies[how](id, this.services.relay);
   }
 }
 
 /** Tells the other relays of those of this one. */
 export class Unsaved {
-  private readonly list: (max: number) => Emergencies;
+  private readonly list: (max: number) => Draft<Emergencies>;
   private readonly say: (body: Uint8Array) => void;
   /** The others know of some, and when they last were told (monotonic ms). */
   private isTold = false;
   private toldAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(list: (max: number) => Emergencies, say: (body: Uint8Array) => void) {
+  constructor(list: (max: number) => Draft<Emergencies>, say: (body: Uint8Array) => void) {
     this.list = list;
     this.say = say;
   }
@@ -98,7 +101,7 @@ export class Unsaved {
   }
 
   /** For an answer. */
-  get now(): Emergencies {
+  get now(): Draft<Emergencies> {
     const unsaved = this.list(UNSAVED_MAX);
     this.isTold ||= unsaved.emergencies.length > 0;
     return unsaved;

@@ -2,39 +2,39 @@
 
 import type { EndCode } from '../../protocol/codes.js';
 import { checkFrame, PAYLOAD_BYTES_MAX, readBurst, readSender, readTalkgroup } from '../../protocol/frame.js';
+import type { Talkgroup } from '../members/members.js';
 import { HEADER_BYTES, type Header, kinds, seqNear } from '../nodes/header.js';
+import type { Turns } from '../shared-floor/turns/turns.js';
 import { type Count, type Here, type Hold, type Past, readBody, type Started } from './bodies.js';
-import type { ClusterCounts } from './counts.js';
 import { copyOf, HeardBursts, LATE_MS_MAX } from './heard-bursts.js';
 import { Listed } from './listed.js';
 import { UNLISTED_MS } from './listing.js';
-import type { Shared, Stage } from './stage.js';
-import type { Turns } from './turns/turns.js';
+import type { StreamServices } from './services.js';
 
 /** Time (ms) between two questions to it. */
 const ASK_MS = 100;
 
-export interface OtherServices<Talkgroup extends Shared> {
+export interface OtherOptions {
   /** Its id. */
   readonly relay: number;
   readonly talkgroup: Talkgroup;
-  readonly stage: Stage<Talkgroup>;
-  readonly counts: ClusterCounts;
+  readonly services: StreamServices;
   /** The order of bursts in `single` and `broadcast`. */
-  readonly turns: Turns<Talkgroup>;
+  readonly turns: Turns;
   /** Asks it what it has of the talkgroup. */
   readonly ask: () => void;
   /** The bursts of another relay with this one: its session may have moved. */
-  readonly elsewhere: (session: number, burst: number) => HeardBursts<Talkgroup> | undefined;
+  readonly elsewhere: (session: number, burst: number) => HeardBursts | undefined;
 }
 
-export class Other<Talkgroup extends Shared> {
+export class Other {
   /** Sessions of it that get the talkgroup's events. */
   online = 0;
   /** One of them watches. */
   watches = false;
   private changes = 0;
-  private readonly services: OtherServices<Talkgroup>;
+  private readonly options: OtherOptions;
+  private readonly services: StreamServices;
   /**
    * Of its last message. null: nothing has come of it. Messages carry it modulo 2^32, so what comes is compared only as
    * `near` has it.
@@ -48,14 +48,16 @@ export class Other<Talkgroup extends Shared> {
   /** It has told its running bursts once. */
   private isKnown = false;
   /** Its running bursts in `open`. */
-  readonly bursts: HeardBursts<Talkgroup>;
+  readonly bursts: HeardBursts;
   /** Its emergencies that are not stored. */
-  readonly emergencies: Listed<Talkgroup>;
+  readonly emergencies: Listed;
 
-  constructor(services: OtherServices<Talkgroup>) {
+  constructor(options: OtherOptions) {
+    const { relay, talkgroup, services } = options;
+    this.options = options;
     this.services = services;
-    this.bursts = new HeardBursts(services);
-    this.emergencies = new Listed(services);
+    this.bursts = new HeardBursts(options);
+    this.emergencies = new Listed({ relay, talkgroup, emergencies: services.emergencies });
   }
 
   /** A message of it about the talkgroup. `delayMs` is how long it was on its way. */
@@ -95,11 +97,12 @@ export class Other<Talkgroup extends Shared> {
     if (nowMs - this.askedAtMs < ASK_MS) return;
     this.askedAtMs = nowMs;
     this.services.counts.asked++;
-    this.services.ask();
+    this.options.ask();
   }
 
   private frame(header: Header, body: Uint8Array, delayMs: number, nowMs: number): void {
-    const { counts, talkgroup } = this.services;
+    const { talkgroup } = this.options;
+    const { counts } = this.services;
     const view = new DataView(body.buffer, body.byteOffset, body.byteLength);
     // The other relay has checked the length of the payload by its own settings.
     if (checkFrame(view, 64 * PAYLOAD_BYTES_MAX) !== null || readTalkgroup(view) !== talkgroup.number) {
@@ -114,7 +117,7 @@ export class Other<Talkgroup extends Shared> {
     const burst = readBurst(view);
     if (this.bursts.frame(session, burst, header.index, body, delayMs, nowMs)) return;
     this.ask(nowMs);
-    const moved = this.services.elsewhere(session, burst);
+    const moved = this.options.elsewhere(session, burst);
     if (moved === undefined) counts.framesUnknown++;
     else moved.frame(session, burst, header.index, body, delayMs, nowMs);
   }
@@ -128,14 +131,15 @@ export class Other<Talkgroup extends Shared> {
     delayMs: number,
     nowMs: number,
   ): void {
-    const { counts, turns, stage, talkgroup } = this.services;
+    const { turns, talkgroup } = this.options;
+    const { counts, floors } = this.services;
     if (header.count === 0) return; // the other relay has not read the new mode
     if (delayMs > LATE_MS_MAX) {
       counts.framesLate++; // the index of the next one shows that it is missing
       return;
     }
     const fate = turns.frame(header, session, burst, copyOf(body), nowMs);
-    if (fate === 'fenced') stage.floor.fenced(talkgroup, nowMs);
+    if (fate === 'fenced') floors.fenced(talkgroup, nowMs);
     if (fate !== 'unknown') return;
     counts.framesUnknown++;
     this.ask(nowMs);
@@ -143,7 +147,7 @@ export class Other<Talkgroup extends Shared> {
 
   private started(seq: number, body: Uint8Array, nowMs: number): boolean {
     const started = readBody('started', body);
-    if (started === null || started.talkgroup_id !== this.services.talkgroup.id) return false;
+    if (started === null || started.talkgroup_id !== this.options.talkgroup.id) return false;
     this.begin(started, seq, nowMs);
     return true;
   }
@@ -151,11 +155,12 @@ export class Other<Talkgroup extends Shared> {
   private begin(started: Started, seq: number, nowMs: number): void {
     const { settings, previous, placed, claim = null, alone = 0, moves = 0, ...talker } = started;
     this.settle(settings);
-    const { talkgroup, turns, relay, stage } = this.services;
+    const { talkgroup, turns, relay } = this.options;
+    const isHere = this.services.movesOf(talker.session) !== undefined;
     const isTurned = placed !== undefined;
     // Else this relay or the sender has not read the new mode.
     const isOurMode = isTurned === (talkgroup.floorMode !== 'open');
-    if (!isOurMode || talker.talkgroup_id !== talkgroup.id || stage.isHere(talker.session)) return;
+    if (!isOurMode || talker.talkgroup_id !== talkgroup.id || isHere) return;
     if (!isTurned && this.bursts.isKnown(talker.session, talker.burst, seq)) return;
     // The end of the one before was lost.
     if (previous !== undefined) this.finish(previous, nowMs);
@@ -178,9 +183,10 @@ export class Other<Talkgroup extends Shared> {
   private finish(past: Past, nowMs: number): void {
     const { session, code, turn } = past;
     if (turn === undefined) return this.bursts.finish(past, nowMs);
-    const { turns, stage, talkgroup, relay } = this.services;
-    turns.ended(relay, turn, past, nowMs);
-    stage.floor.ended(talkgroup, { session, turn, code }, nowMs);
+    const { turns, talkgroup, relay } = this.options;
+    const { burst, frames, duration_ms: durationMs } = past;
+    turns.ended(relay, turn, { session, burst, code, durationMs, frames }, nowMs);
+    this.services.floors.ended(talkgroup, { session, turn, code }, nowMs);
   }
 
   private counted(body: Uint8Array, isNews: boolean): boolean {
@@ -190,15 +196,14 @@ export class Other<Talkgroup extends Shared> {
   }
 
   private settle(settings: Count['settings']): void {
-    if (settings !== undefined) this.services.stage.settled(this.services.talkgroup, settings);
+    if (settings !== undefined) this.services.settled(this.options.talkgroup, settings);
   }
 
   /** The number of sessions there. Which ones came or left is not said. */
   private counts(count: Omit<Count, 'changes'> & Partial<Count>): void {
     const { online, changes = this.changes, watches = false, settings } = count;
     this.settle(settings);
-    const { stage, talkgroup } = this.services;
-    if (changes !== this.changes) stage.counted(talkgroup);
+    if (changes !== this.changes) this.services.members.recounted(this.options.talkgroup);
     this.changes = changes;
     this.online = online;
     this.watches = watches;
@@ -211,7 +216,7 @@ export class Other<Talkgroup extends Shared> {
     // Else those who came and left before it are not known.
     if (changes === this.changes + 1 && joined !== undefined && left !== undefined) {
       this.changes = changes;
-      this.services.stage.toldElsewhere(this.services.talkgroup, joined, left);
+      this.services.members.toldElsewhere(this.options.talkgroup, joined, left);
     }
     this.counts({ online, changes, watches: watches ?? false });
     return true;
@@ -240,7 +245,7 @@ export class Other<Talkgroup extends Shared> {
     for (const past of ended) this.finish(past, nowMs);
     if (unsaved !== undefined) this.emergencies.hear(unsaved, seq, nowMs);
     if (isWhole) {
-      const { turns, relay } = this.services;
+      const { turns, relay } = this.options;
       const running = [...bursts, ...moved].map(({ session, burst }) => ({ relay, session, burst }));
       this.bursts.keep(running, seq);
       turns.tells(relay, running, seq, nowMs);

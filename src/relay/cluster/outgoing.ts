@@ -5,37 +5,31 @@ import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
 import { NO_TURN, type Turn } from '../../protocol/turn.js';
 import type { Elsewhere, OwnBurst, OwnTurns } from '../delivery/elsewhere.js';
+import { runningBody } from '../floor/messages.js';
+import type { Talkgroup } from '../members/members.js';
 import { bodyOf } from '../nodes/body.js';
-import { type Bus, type Subject, talkgroupSubject } from '../nodes/bus.js';
-import { type HeaderWriter, type Kind, kinds } from '../nodes/header.js';
+import { type Subject, talkgroupSubject } from '../nodes/bus.js';
+import { type Kind, kinds } from '../nodes/header.js';
+import type { Placed } from '../shared-floor/bodies.js';
+import type { AskedWith, PlayedBurst } from '../shared-floor/turns/plays.js';
+import type { Turns } from '../shared-floor/turns/turns.js';
 import type { Here, Started } from './bodies.js';
-import type { ClusterCounts } from './counts.js';
 import { PastBursts } from './past.js';
-import type { PlayedBurst, Shared, Stage } from './stage.js';
-import type { Placed } from './turns/plays.js';
-import type { Turns } from './turns/turns.js';
+import { type StreamServices, settingsBody } from './services.js';
 
 /** A burst that went to another relay is not listed here, and has not ended: its new relay tells of it within this time (ms). */
 const GIVEN_MS = 2000;
 /** Bursts in one answer: 350 KiB with names and codecs of the greatest length. */
 const BURSTS_MAX = 500;
 
-export interface OutgoingServices<Talkgroup extends Shared> {
-  readonly bus: Pick<Bus, 'publish'>;
-  readonly writer: HeaderWriter;
-  readonly stage: Stage<Talkgroup>;
-  readonly counts: ClusterCounts;
-  readonly nowMs: () => number;
-}
-
-export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
+export class Outgoing implements Elsewhere, OwnTurns {
   /** Of the last message sent. A message that the bus does not take has a number, too, so that it is missed. */
   seq: number;
   readonly past = new PastBursts();
-  private readonly services: OutgoingServices<Talkgroup>;
+  private readonly services: StreamServices;
   private readonly talkgroup: Talkgroup;
   private readonly subject: Subject;
-  private readonly turns: Turns<Talkgroup>;
+  private readonly turns: Turns;
   /** Of the burst of this relay. null: it has none, or the others do not hear it. */
   private turn: Turn | null = null;
   /** Frames of it that the others did not hear, because no home had placed it. */
@@ -46,12 +40,7 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   private given: readonly { readonly session: number; readonly burst: number; readonly atMs: number }[] = [];
 
   /** The numbers of its messages follow `lastSeq`. */
-  constructor(
-    services: OutgoingServices<Talkgroup>,
-    talkgroup: Talkgroup,
-    turns: Turns<Talkgroup>,
-    lastSeq: number,
-  ) {
+  constructor(services: StreamServices, talkgroup: Talkgroup, turns: Turns, lastSeq: number) {
     this.services = services;
     this.seq = lastSeq;
     this.talkgroup = talkgroup;
@@ -66,11 +55,11 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
 
   /** From now on in this floor mode. Bursts of this relay may run already. */
   begin(): void {
-    const { stage, nowMs } = this.services;
+    const { nowMs } = this.services;
     this.turns.ownEnded(nowMs());
     this.turn = this.isOpen ? NO_TURN : null;
     this.alone = 0;
-    const [running] = stage.running(this.talkgroup);
+    const [running] = this.running;
     this.isOfOpen = false;
     if (this.isOpen || running === undefined) return;
     const { session: sender, burst, frames } = running;
@@ -112,7 +101,7 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
 
   /** The home gave the running burst of this session a turn, or a later one. */
   renewed(session: number, { turn }: Placed, nowMs: number): void {
-    const burst = this.services.stage.running(this.talkgroup).find((one) => one.session === session);
+    const burst = this.running.find((one) => one.session === session);
     if (burst === undefined) return;
     if (this.turn === null) this.alone = burst.frames;
     this.turn = turn;
@@ -164,11 +153,10 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
 
   /** The burst of this relay goes on as one of that relay, and `played` plays it. */
   goesOnThere(to: number, talker: RunningTalker, played: PlayedBurst, nowMs: number): void {
-    const { stage } = this.services;
     this.isOfOpen = false;
     this.turn = null;
-    const claim = stage.floor.askedWith(this.talkgroup, talker.session);
-    const moves = stage.movesOf(talker.session);
+    const claim = this.askedWith(talker.session);
+    const moves = this.services.movesOf(talker.session) ?? 0;
     this.turns.goesOnThere({ relay: to, moves, claim }, talker, played, nowMs);
   }
 
@@ -184,7 +172,7 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
   get bursts(): Pick<Draft<Here['talkgroups'][number]>, 'bursts' | 'isWhole' | 'moved' | 'ended'> {
     const { past } = this;
     const isHeard = this.turn !== null || this.isOfOpen;
-    const running = isHeard ? this.services.stage.running(this.talkgroup) : [];
+    const running = isHeard ? this.running : [];
     const bursts = running.slice(0, BURSTS_MAX).map((burst) => this.bodyOf(burst));
     const moved = this.givenLately(this.services.nowMs()).slice(0, BURSTS_MAX);
     return {
@@ -195,16 +183,26 @@ export class Outgoing<Talkgroup extends Shared> implements Elsewhere, OwnTurns {
 
   private bodyOf(burst: Draft<RunningTalker>): Draft<Started> {
     const { talkgroup, services, alone } = this;
-    const settings = services.stage.settings(talkgroup);
+    const settings = settingsBody(talkgroup);
     const placed = this.isOpen ? null : this.placedOf(burst.session);
-    const moves = services.stage.movesOf(burst.session);
-    const claim = placed && services.stage.floor.askedWith(talkgroup, burst.session);
+    const moves = services.movesOf(burst.session) ?? 0;
+    const claim = placed && this.askedWith(burst.session);
     const turned = { ...(placed && { placed }), ...(claim && { claim }), ...(alone > 0 && { alone }) };
     return { ...burst, settings, ...turned, ...(moves > 0 && { moves }) };
   }
 
+  private get running(): readonly Draft<RunningTalker>[] {
+    return [...this.services.remote.bursts.in(this.talkgroup)].map(runningBody);
+  }
+
+  /** What the session of this relay asked for the floor with. null: it does not have it. */
+  private askedWith(session: number): AskedWith | null {
+    const claim = this.services.floors.claimOf(this.talkgroup, session);
+    return claim && { priority: claim.priority, isAdmin: claim.isAdmin };
+  }
+
   private placedOf(session: number): Placed | null {
-    const placed = this.services.stage.floor.placedOf(this.talkgroup, session);
+    const placed = this.services.floors.placedOf(this.talkgroup, session);
     if (placed === null) return null;
     const { turn, after, afterCode } = placed; // a verdict has more
     return { turn, after, afterCode };

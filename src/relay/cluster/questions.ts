@@ -1,20 +1,13 @@
 // Asks single relays about talkgroups, and answers what they ask: what runs there, and which members they have.
 
-import { bodyOf, piecesOf } from '../nodes/body.js';
+import type { Talkgroup } from '../members/members.js';
+import { piecesOf } from '../nodes/body.js';
 import { type Kind, kinds } from '../nodes/header.js';
+import type { SharedAuthority } from '../shared-floor/authority.js';
 import { Asking } from './asking.js';
-import { MemberAsks } from './asks.js';
-import {
-  bodyOfPiece,
-  type Here,
-  type Hold,
-  MEMBERS_TOLD_MAX,
-  type MembersAsked,
-  type MembersTold,
-  readBody,
-} from './bodies.js';
+import { bodyOfPiece, type Here, type Hold, readBody } from './bodies.js';
+import type { Members } from './members.js';
 import type { Moves } from './moves/moves.js';
-import type { Shared, Stage } from './stage.js';
 import type { Stream } from './stream.js';
 
 /** Time (ms) between two parts of the questions. */
@@ -22,12 +15,12 @@ const PART_MS = 10;
 /** JSON of the answers in one turn (characters), but for one that is longer. */
 const TOLD_BYTES = 64 * 1024;
 
-export interface QuestionsOptions<Talkgroup extends Shared> {
+export interface QuestionsOptions {
   /** undefined: the talkgroup with this number has no receivers here. */
-  readonly streamOf: (number: number) => Stream<Talkgroup> | undefined;
-  readonly page: Stage<Talkgroup>['page'];
+  readonly streamOf: (number: number) => Stream | undefined;
+  readonly members: Members;
   readonly moves: Moves;
-  readonly floor: Stage<Talkgroup>['floor'];
+  readonly floors: SharedAuthority;
   /** Says something to one relay. */
   readonly say: (relay: number, kind: Kind, body: Uint8Array) => void;
   /** Calls `act` at the end of this turn of the loop. */
@@ -37,16 +30,17 @@ export interface QuestionsOptions<Talkgroup extends Shared> {
   readonly nowMs: () => number;
 }
 
-export function createQuestions<Talkgroup extends Shared>(options: QuestionsOptions<Talkgroup>) {
-  const { streamOf, page, moves, floor, say, later, answered, nowMs } = options;
+export type Questions = ReturnType<typeof createQuestions>;
+
+export function createQuestions(options: QuestionsOptions) {
+  const { streamOf, members, moves, floors, say, later, answered, nowMs } = options;
   const asking = new Asking();
   const telling = new Map<number, Set<number>>();
-  const memberAsks = new MemberAsks((relay, body) => say(relay, kinds.membersAsked, body));
   let timer: NodeJS.Timeout | null = null;
   let isArmed = false;
   let isTelling = false;
 
-  /** One part of what is to be asked. The rest follows, so that nobody is busy with questions alone. */
+  /** One part of what is to be asked. The rest follows, so that no relay is busy with questions alone. */
   function askNow(): void {
     isArmed = false;
     for (const [relay, numbers] of asking.take(nowMs())) {
@@ -118,20 +112,11 @@ export function createQuestions<Talkgroup extends Shared>(options: QuestionsOpti
     }
   }
 
-  function tellMembers(relay: number, { ask, number, after, limit }: MembersAsked): void {
-    const stream = streamOf(number);
-    // A longer page may not fit in a message.
-    const most = Math.min(limit, MEMBERS_TOLD_MAX);
-    const { members, next } = stream ? page(stream.talkgroup, after, most) : { members: [], next: null };
-    const told: MembersTold = { ask, members: [...members], more: next !== null };
-    say(relay, kinds.membersTold, bodyOf(told));
-  }
-
   /** About the floor of a talkgroup, which has receivers at the other relay. */
-  function about<Body extends { readonly number: number }>(
+  function onFloor<Body>(
     act: (talkgroup: Talkgroup, from: number, body: Body, nowMs: number) => void,
     from: number,
-  ): (body: Body) => void {
+  ): (body: Body & { readonly number: number }) => void {
     return (body) => {
       const stream = streamOf(body.number);
       if (stream === undefined) return say(from, kinds.here, bodyOfPiece([], [body.number]));
@@ -171,9 +156,6 @@ export function createQuestions<Talkgroup extends Shared>(options: QuestionsOpti
       if (asking.isWaiting) arm(0);
     },
 
-    /** Asks these relays for a page of members each. */
-    members: memberAsks.ask.bind(memberAsks),
-
     /** A message to this relay alone. false: it cannot be read. */
     receive(relay: number, kind: number, body: Uint8Array): boolean {
       switch (kind) {
@@ -182,23 +164,25 @@ export function createQuestions<Talkgroup extends Shared>(options: QuestionsOpti
         case kinds.here:
           return read('here', body, (here) => learnHere(relay, here));
         case kinds.membersAsked:
-          return read('membersAsked', body, (asked) => tellMembers(relay, asked));
+          return read('membersAsked', body, (asked) =>
+            members.tell(relay, streamOf(asked.number)?.talkgroup ?? null, asked),
+          );
         case kinds.membersTold:
-          return read('membersTold', body, (told) => memberAsks.answered(relay, told));
+          return read('membersTold', body, (told) => members.answered(relay, told));
         case kinds.part:
-          return read('part', body, about(floor.part, relay));
+          return read('part', body, onFloor(floors.receivePart, relay));
         case kinds.verdicts:
-          return read('verdicts', body, about(floor.verdicts, relay));
+          return read('verdicts', body, onFloor(floors.receiveVerdicts, relay));
         case kinds.want:
-          return read('want', body, about(floor.wanted, relay));
+          return read('want', body, onFloor(floors.wanted, relay));
         case kinds.find:
           return read('wanted', body, (wanted) => moves.tellWhere(relay, wanted));
         case kinds.take:
           return read('wanted', body, (wanted) => moves.give(relay, wanted));
         case kinds.found:
-          return read('found', body, (found) => moves.answered(relay, kind, found));
+          return read('found', body, (found) => moves.found(relay, found));
         case kinds.taken:
-          return read('taken', body, (taken) => moves.answered(relay, kind, taken));
+          return read('taken', body, (taken) => moves.taken(relay, taken));
         default:
           return false;
       }
@@ -208,12 +192,13 @@ export function createQuestions<Talkgroup extends Shared>(options: QuestionsOpti
     forget(relay: number): void {
       asking.forget(relay);
       telling.delete(relay);
+      members.forget(relay);
       moves.forget(relay);
     },
 
     close(): void {
       if (timer !== null) clearTimeout(timer);
-      memberAsks.close();
+      members.close();
       moves.close();
     },
   };

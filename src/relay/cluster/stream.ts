@@ -3,30 +3,23 @@
 import type { RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
 import type { Draft } from '../../protocol/server-messages.js';
+import type { UnsavedEmergency } from '../emergencies/messages.js';
+import type { Talkgroup } from '../members/members.js';
 import { bodyOf, NO_BODY } from '../nodes/body.js';
 import { type Header, kinds, wireSeq } from '../nodes/header.js';
-import type { Here, Hold, Rostered, UnsavedEmergency } from './bodies.js';
+import { homeOf } from '../shared-floor/home.js';
+import type { PlayedBurst } from '../shared-floor/turns/plays.js';
+import { Turns } from '../shared-floor/turns/turns.js';
+import type { Here, Hold, Rostered } from './bodies.js';
 import { heardElsewhere, keptOf } from './heard-bursts.js';
 import { Unsaved } from './listed.js';
 import { Other } from './other.js';
-import { Outgoing, type OutgoingServices } from './outgoing.js';
-import type { PlayedBurst, Shared } from './stage.js';
-import { homeOf } from './turns/home.js';
-import { Turns } from './turns/turns.js';
+import { Outgoing } from './outgoing.js';
+import { type StreamServices, settingsBody } from './services.js';
 
-/** What the streams of one relay share. */
-export interface StreamServices<Talkgroup extends Shared> extends OutgoingServices<Talkgroup> {
-  /** Id of this relay. */
-  readonly relay: number;
-  /** Whether this relay, or another one, ends soon. */
-  readonly isDraining: (relay: number) => boolean;
-  /** Asks this relay what it has of the talkgroup. */
-  readonly ask: (relay: number, number: number) => void;
-}
-
-export class Stream<Talkgroup extends Shared> {
+export class Stream {
   readonly talkgroup: Talkgroup;
-  private readonly services: StreamServices<Talkgroup>;
+  private readonly services: StreamServices;
   /** Times that the others were told the count of sessions. */
   private changes = 0;
   /** Sessions came or left here since then. */
@@ -35,34 +28,38 @@ export class Stream<Talkgroup extends Shared> {
   private onlineTold = 0;
   private watchesTold = false;
   private readonly unsaved: Unsaved;
-  private readonly others = new Map<number, Other<Talkgroup>>();
-  readonly turns: Turns<Talkgroup>;
+  private readonly others = new Map<number, Other>();
+  readonly turns: Turns;
   /** What this relay says. */
-  readonly out: Outgoing<Talkgroup>;
+  readonly out: Outgoing;
   /** The relay that decides the floor in `single` and `broadcast`. */
   home: number;
   /** The floor mode was `open` when the settings last changed. */
   private wasOpen: boolean;
 
   /** The numbers of its messages follow `lastSeq`. */
-  constructor(services: StreamServices<Talkgroup>, talkgroup: Talkgroup, lastSeq: number) {
+  constructor(services: StreamServices, talkgroup: Talkgroup, lastSeq: number) {
     this.services = services;
     this.talkgroup = talkgroup;
-    const { relay, stage, counts } = services;
-    this.home = relay;
+    this.home = services.relay;
     const kept = keptOf(this.others);
-    this.turns = new Turns({ relay, talkgroup, stage, counts, home: () => this.home, kept });
+    this.turns = new Turns(services.turns, { talkgroup, home: () => this.home, kept });
     this.wasOpen = this.isOpen;
     this.out = new Outgoing(services, talkgroup, this.turns, lastSeq);
     talkgroup.feed.turns = this.out;
     this.unsaved = new Unsaved(
-      (max) => stage.emergencies.unsaved(talkgroup, max),
+      (max) => services.emergencies.unsaved(talkgroup, max),
       (body) => this.out.say(kinds.emergencies, 0, body),
     );
   }
 
   private get isOpen(): boolean {
     return this.talkgroup.floorMode === 'open';
+  }
+
+  /** Sessions here that get its events. */
+  private get online(): number {
+    return this.services.fanout.onlineHere(this.talkgroup.feed);
   }
 
   /** Whether another relay has receivers of the talkgroup. */
@@ -83,14 +80,13 @@ export class Stream<Talkgroup extends Shared> {
 
   /** Tells the others how many sessions are online here, when that is due. */
   tellCount(): void {
-    const { stage } = this.services;
-    const watches = stage.isWatched(this.talkgroup);
+    const watches = this.services.presence.isWatched(this.talkgroup);
     // Where one of the others watches, those that came and left are told with their names, once a second.
     const isCounted = this.isMoved && !this.talkgroup.feed.isWatchedElsewhere;
     if (!isCounted && watches === this.watchesTold) return;
     if (isCounted) {
       this.changes++;
-      this.onlineTold = stage.online(this.talkgroup);
+      this.onlineTold = this.online;
       this.isMoved = false;
     }
     this.watchesTold = watches;
@@ -120,10 +116,9 @@ export class Stream<Talkgroup extends Shared> {
   /** What another relay must know to hear this one from now on. */
   get held(): Hold['talkgroups'][number] {
     const { number, feed } = this.talkgroup;
-    const { stage } = this.services;
-    const online = feed.isWatchedElsewhere ? this.onlineTold : stage.online(this.talkgroup);
-    const settings = stage.settings(this.talkgroup);
-    const watches = stage.isWatched(this.talkgroup);
+    const online = feed.isWatchedElsewhere ? this.onlineTold : this.online;
+    const settings = settingsBody(this.talkgroup);
+    const watches = this.services.presence.isWatched(this.talkgroup);
     return { number, seq: wireSeq(this.lastSeq), online, changes: this.changes, watches, settings };
   }
 
@@ -141,14 +136,13 @@ export class Stream<Talkgroup extends Shared> {
   }
 
   /** One that is heard for the first time has receivers, too. */
-  private otherOf(relay: number): Other<Talkgroup> {
+  private otherOf(relay: number): Other {
     const known = this.others.get(relay);
     if (known !== undefined) return known;
-    const { talkgroup, turns } = this;
-    const { stage, counts, ask } = this.services;
+    const { talkgroup, turns, services } = this;
     const other = new Other({
-      ...{ relay, talkgroup, stage, counts, turns },
-      ask: () => ask(relay, talkgroup.number),
+      ...{ relay, talkgroup, services, turns },
+      ask: () => services.ask(relay, talkgroup.number),
       elsewhere: (...burst) => heardElsewhere(this.others, relay, ...burst),
     });
     this.others.set(relay, other);
@@ -163,7 +157,7 @@ export class Stream<Talkgroup extends Shared> {
     this.services.ask(relay, this.talkgroup.number);
   }
 
-  /** `told`: where somebody watches, the change has been told already. */
+  /** `told`: where a session watches, the change has been told already. */
   private sum(how: 'told' | 'counted' = 'counted'): void {
     const { feed } = this.talkgroup;
     let online = 0;
@@ -175,7 +169,7 @@ export class Stream<Talkgroup extends Shared> {
     if (feed.isWatchedElsewhere !== isWatched) this.watchedElsewhere(isWatched);
     if (feed.onlineElsewhere === online) return;
     feed.onlineElsewhere = online;
-    if (how === 'counted') this.services.stage.counted(this.talkgroup);
+    if (how === 'counted') this.services.members.recounted(this.talkgroup);
   }
 
   /** From here on those that come and leave are told with their names, or only counted. */
@@ -184,9 +178,9 @@ export class Stream<Talkgroup extends Shared> {
     // In either case what was not told yet is counted.
     talkgroup.feed.isWatchedElsewhere = false;
     this.tellCount();
-    this.onlineTold = services.stage.online(talkgroup);
+    this.onlineTold = this.online;
     talkgroup.feed.isWatchedElsewhere = isWatched;
-    services.stage.watchedElsewhere(talkgroup, isWatched);
+    services.presence.watchedElsewhere(talkgroup, isWatched);
   }
 
   /** The relay has receivers of the talkgroup, and asks about it. */
@@ -279,10 +273,10 @@ export class Stream<Talkgroup extends Shared> {
   /** The hot path asks the feed whether any relay elsewhere hears the talkgroup. */
   connect(): void {
     const { talkgroup, others, services } = this;
-    const { relay, stage, nowMs } = services;
+    const { relay, floors, nowMs } = services;
     talkgroup.feed.elsewhere = this.isShared ? this.out : null;
     this.home = homeOf([relay, ...others.keys()], talkgroup.number, services.isDraining);
-    if (!this.isOpen) stage.floor.viewed(talkgroup, nowMs());
+    if (!this.isOpen) floors.viewed(talkgroup, nowMs());
   }
 
   /** The last receiver here left. */
@@ -294,7 +288,7 @@ export class Stream<Talkgroup extends Shared> {
     this.sum();
     talkgroup.feed.elsewhere = null;
     talkgroup.feed.turns = null;
-    services.stage.floor.forget(talkgroup);
+    services.floors.forget(talkgroup);
     // After the last message: any other says that there are receivers.
     this.out.say(kinds.bye, 0, NO_BODY);
   }

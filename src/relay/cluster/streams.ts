@@ -1,14 +1,19 @@
 // Keeps a stream for each talkgroup with receivers here: joins with the first one, leaves after the last.
-import { Answers } from './answers.js';
+import type { Talkgroup } from '../members/members.js';
 import { Listing } from './listing.js';
 import { Losses } from './losses.js';
-import type { Shared } from './stage.js';
-import { Stream, type StreamServices } from './stream.js';
+import { Questions } from './question.js';
+import type { StreamServices } from './services.js';
+import { Stream } from './stream.js';
 
 /** A talkgroup without sessions is kept this long (ms) for one whose handshake waits. */
 const ARRIVAL_MS_MAX = 1000;
+/** A relay that has not said what it has of a talkgroup is asked again after this time (ms). */
+const AGAIN_MS = 25;
+/** Its answer is not waited for any longer than this (ms): fifty round trips. */
+const ANSWERS_MS_MAX = 100;
 
-export interface StreamsOptions<Talkgroup extends Shared> extends StreamServices<Talkgroup> {
+export interface StreamsOptions extends StreamServices {
   /** The numbers of the messages follow this one. */
   readonly lastSeq: number;
   /** Whether the bus is up. */
@@ -16,66 +21,67 @@ export interface StreamsOptions<Talkgroup extends Shared> extends StreamServices
   /** The relays that can be reached. */
   readonly up: () => readonly number[];
   /** Hears what the others say about the talkgroup. The answer ends it. */
-  readonly listen: (stream: Stream<Talkgroup>) => () => void;
+  readonly listen: (stream: Stream) => () => void;
   /** Calls `act` in the next turn of the loop. */
   readonly later: (act: () => void) => void;
   /** Says to every relay which talkgroups have receivers here. */
   readonly list: (listing: Uint8Array) => void;
 }
 
-interface Joined<Talkgroup extends Shared> {
-  readonly stream: Stream<Talkgroup>;
+interface Joined {
+  readonly stream: Stream;
   /** Ends the subscription. */
   readonly stop: () => void;
   /** It is not left before (monotonic ms). */
   keptUntilMs: number;
 }
 
-export type Streams<Talkgroup extends Shared> = ReturnType<typeof createStreams<Talkgroup>>;
+export type Streams = ReturnType<typeof createStreams>;
 
-export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<Talkgroup>) {
-  const { stage, nowMs, ask, isUp, up, listen, list } = options;
-  const joined = new Map<number, Joined<Talkgroup>>();
+export function createStreams(options: StreamsOptions) {
+  const { fanout, floors, nowMs, ask, isUp, up, listen, list } = options;
+  const joined = new Map<number, Joined>();
   /** Talkgroups where sessions came or went since the last tick, or are expected. */
-  const changing = new Set<Stream<Talkgroup>>();
-  const answers = new Answers(ask);
+  const changing = new Set<Stream>();
+  const answers = new Questions(AGAIN_MS);
   const listing = new Listing();
   const losses = new Losses(streams, options.later);
   /** The greatest number of a message about a talkgroup that was left: none is used twice. */
   let { lastSeq } = options;
 
-  function* streams(): Iterator<Stream<Talkgroup>> {
+  function* streams(): Iterator<Stream> {
     for (const { stream } of joined.values()) yield stream;
   }
 
-  function join(talkgroup: Talkgroup): Joined<Talkgroup> {
+  function join(talkgroup: Talkgroup): Joined {
     const stream = new Stream(options, talkgroup, lastSeq);
     const one = { stream, stop: listen(stream), keptUntilMs: Number.NEGATIVE_INFINITY };
     joined.set(talkgroup.number, one);
-    const relays = up();
-    for (const other of relays) ask(other, talkgroup.number);
-    if (isUp()) answers.asked(relays, talkgroup.number);
+    const { number } = talkgroup;
+    const askOne = (other: number) => ask(other, number);
+    if (isUp()) void answers.ask(number, up(), ANSWERS_MS_MAX, askOne);
+    else up().forEach(askOne);
     return one;
   }
 
-  function leave({ stream, stop }: Joined<Talkgroup>): void {
+  function leave({ stream, stop }: Joined): void {
     const { number } = stream.talkgroup;
     changing.delete(stream);
     joined.delete(number);
-    answers.drop(number);
+    answers.end(number);
     stream.close();
     lastSeq = Math.max(lastSeq, stream.lastSeq);
     stop();
   }
 
   /** undefined: no session here gets its events. */
-  function of(talkgroup: Talkgroup): Stream<Talkgroup> | undefined {
+  function of(talkgroup: Talkgroup): Stream | undefined {
     const stream = joined.get(talkgroup.number)?.stream;
     return stream?.talkgroup === talkgroup ? stream : undefined;
   }
 
   /** The stream of the talkgroup. The last member may have left memory, and another one come: that is another object. */
-  function joinedTo(talkgroup: Talkgroup): Joined<Talkgroup> {
+  function joinedTo(talkgroup: Talkgroup): Joined {
     const known = joined.get(talkgroup.number);
     if (known?.stream.talkgroup === talkgroup) return known;
     if (known !== undefined) leave(known);
@@ -85,7 +91,7 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
   return {
     of,
     /** undefined: the talkgroup with this number has no receivers here. */
-    at: (number: number): Stream<Talkgroup> | undefined => joined.get(number)?.stream,
+    at: (number: number): Stream | undefined => joined.get(number)?.stream,
     numbers: (): Iterable<number> => joined.keys(),
 
     /** Sessions are about to come. Resolves when the other relays have said what they have. null: they have already. */
@@ -98,11 +104,12 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
         one.keptUntilMs = at + ARRIVAL_MS_MAX;
         changing.add(one.stream);
       }
-      return answers.ready(talkgroups.map(({ number }) => number));
+      const open = talkgroups.flatMap(({ number }) => answers.answersTo(number) ?? []);
+      return open.length === 0 ? null : Promise.all(open).then(() => {});
     },
 
     /** The relay has said what it has of this talkgroup. */
-    answered: (relay: number, number: number) => answers.answered(relay, number),
+    answered: (relay: number, number: number) => answers.answered(relay, number, null),
 
     came(talkgroup: Talkgroup): void {
       changing.add(joinedTo(talkgroup).stream.moved());
@@ -136,9 +143,9 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
     tick(at: number): void {
       for (const stream of [...changing]) {
         const one = joinedTo(stream.talkgroup);
-        const isOnline = stage.online(stream.talkgroup) > 0;
+        const isOnline = fanout.onlineHere(stream.talkgroup.feed) > 0;
         // The last session left, and may come back while it has something of the floor.
-        const isUsed = stage.floor.isUsed(stream.talkgroup) || stream.out.hasGiven(at);
+        const isUsed = floors.isUsed(stream.talkgroup) || stream.out.hasGiven(at);
         const isKept = isUsed || at < one.keptUntilMs;
         if (isOnline || isKept) stream.tellCount();
         else leave(one);
@@ -149,16 +156,6 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
         listing.offer(number, stream.lastSeq);
       }
       for (const message of listing.next()) list(message);
-    },
-
-    /** Gives up waiting for what is held back for too long. true: more is. */
-    play(at: number): boolean {
-      let isHolding = false;
-      for (const { stream } of joined.values()) {
-        const { turns } = stream;
-        if (turns.order.isHolding && turns.tick(at)) isHolding = true;
-      }
-      return isHolding;
     },
 
     figures() {

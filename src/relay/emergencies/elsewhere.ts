@@ -27,6 +27,8 @@ export const unsavedBody = (known: Known): UnsavedEmergency => ({
   ...(known.clearedBy !== null && { cleared_by: known.clearedBy }),
 });
 
+export type EmergenciesElsewhere = ReturnType<typeof createElsewhere>;
+
 export function createElsewhere(options: ElsewhereOptions) {
   const { known, unsaved, show, store, raised, tell, read, nowMs } = options;
 

@@ -1,18 +1,22 @@
 // Writes EMERGENCY, an emergency as snapshots show it, and as relays tell each other of it.
 import type { EmergencyRow } from '../../directory/records.js';
 import type { DeviceId, UserId } from '../../ids.js';
-import type { Emergency } from '../../protocol/bodies.js';
+import { Emergency, Id, RelayedName } from '../../protocol/bodies.js';
 import type { EmergencyState } from '../../protocol/codes.js';
-import { textOf } from '../../protocol/server-messages.js';
+import { type Draft, textOf } from '../../protocol/server-messages.js';
+import { type Static, Type } from '../../typebox.js';
 import type { Talkgroup } from '../members/members.js';
 
-/** An emergency whose last change is not stored yet, and who made the changes. */
-export interface UnsavedEmergency extends Emergency {
-  readonly acknowledged_by?: string;
-  readonly cleared_by?: string;
+/** An emergency whose last change its relay has not stored, and who made the changes. */
+export type UnsavedEmergency = Draft<Static<typeof UnsavedEmergency>>;
+export const UnsavedEmergency = Type.Object({
+  ...Emergency.properties,
+  username: RelayedName,
+  acknowledged_by: Type.Optional(Id),
+  cleared_by: Type.Optional(Id),
   /** Device of the user. */
-  readonly device_id?: string;
-}
+  device_id: Type.Optional(Id),
+});
 
 export function emergencyBody(
   talkgroup: Pick<Talkgroup, 'id'>,

@@ -41,3 +41,22 @@ export const newFloorCounts = (): FloorCounts => ({
   },
   waits: newHistogram(WAITS_MS),
 });
+
+/** Of floors that several relays share. Plain numbers, counted since the start. */
+export interface SharedCounts {
+  /** Questions that no home answered in time. */
+  unanswered: number;
+  /** Grants and bursts revoked because two had the floor. */
+  collisions: number;
+  /** Floors made anew out of the parts of all relays. */
+  rebuilt: number;
+  /** Messages about floors of relays that took another relay for the home than this one did. */
+  viewsDiffer: number;
+}
+
+export const newSharedCounts = (): SharedCounts => ({
+  unanswered: 0,
+  collisions: 0,
+  rebuilt: 0,
+  viewsDiffer: 0,
+});

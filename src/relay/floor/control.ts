@@ -14,8 +14,9 @@ import { forget, hasPart, type Talk } from './talk.js';
 const RETRY_MS = 200;
 
 export interface FloorControlOptions {
+  /** Decides while the relay is alone. */
   readonly authority: Authority;
-  /** Where its verdicts go. */
+  /** Where the verdicts go. */
   readonly onVerdicts: OnVerdicts;
   readonly bursts: Bursts;
   /** T1. */
@@ -34,7 +35,8 @@ interface Request {
 export type FloorControl = ReturnType<typeof createFloorControl>;
 
 export function createFloorControl(options: FloorControlOptions) {
-  const { authority, onVerdicts, bursts, talkSilenceMs, log } = options;
+  const { onVerdicts, bursts, talkSilenceMs, log } = options;
+  let { authority } = options;
   const claimOf = ({ session, membership }: Talk, priority: number) => ({
     session: session.number,
     user: membership.user.id,
@@ -162,6 +164,11 @@ export function createFloorControl(options: FloorControlOptions) {
     },
 
     /** The talkgroup is deleted: all bursts end before a member is told, and nobody is granted the floor. */
+    /** This one decides from now on. Before the first session. */
+    decideWith(shared: Authority): void {
+      authority = shared;
+    },
+
     close: (talkgroup: Talkgroup, nowMs: number) => authority.close(talkgroup, nowMs),
 
     /** Its floor mode or talk limit changed. */

@@ -1,21 +1,46 @@
-// Describes a running burst on its way to another relay.
-import type { Codec, Crypto } from '../../protocol/bodies.js';
+// Declares what of a talk moves to another relay with its session, as schemas.
+import { Codec, Crypto, Int, Priority, Time, U32 } from '../../protocol/bodies.js';
+import { type Static, Type } from '../../typebox.js';
 
-/** Ages are ms. */
-export interface MovedBurst {
+/** Bytes of a codec as JSON, as for clients. What it has beside its known fields is passed on, as to clients of one relay. */
+const CODEC_BYTES_MAX = 256;
+export const Format = Type.Refine(Type.Object(Codec.properties, { additionalProperties: true }), (codec) => {
+  try {
+    return Buffer.byteLength(JSON.stringify(codec)) <= CODEC_BYTES_MAX;
+  } catch {
+    return false; // expected: nested deeper than can be written again
+  }
+});
+
+/** ms. */
+const Age = Type.Number({ minimum: 0 });
+
+/** A running burst on its way. */
+export type MovedBurst = Static<typeof MovedBurst>;
+export const MovedBurst = Type.Object({
   /** Of the talkgroup. */
-  readonly number: number;
-  readonly burst: number;
+  number: U32,
+  burst: U32,
   /** Frames relayed so far: the index of the last one. */
-  readonly frames: number;
-  readonly sequence: number;
-  readonly priority: number;
-  readonly codec?: Codec;
-  readonly crypto?: Crypto;
-  readonly started_at: string;
-  readonly age_ms: number;
+  frames: Int,
+  sequence: Int,
+  priority: Priority,
+  codec: Type.Optional(Format),
+  crypto: Type.Optional(Crypto),
+  started_at: Time,
+  age_ms: Age,
   /** Since its last frame. */
-  readonly silent_ms: number;
+  silent_ms: Age,
   /** Its session came back before, and has sent no frame since. */
-  readonly has_returned: boolean;
-}
+  has_returned: Type.Boolean(),
+});
+
+/** What a talk in `single` or `broadcast` has, beside what the floor knows of it. */
+export type MovedTalk = Static<typeof MovedTalk>;
+export const MovedTalk = Type.Object({
+  /** Of the grant. 0: the talker does not know of one. */
+  burst: U32,
+  has_asked: Type.Boolean(),
+  codec: Type.Optional(Format),
+  crypto: Type.Optional(Crypto),
+});

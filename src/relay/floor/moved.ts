@@ -1,5 +1,5 @@
 // Lets what a talk has of the floor go on at another relay, because its session moves there.
-import type { Codec, Crypto, RunningTalker } from '../../protocol/bodies.js';
+import type { RunningTalker } from '../../protocol/bodies.js';
 import type { EndCode } from '../../protocol/codes.js';
 import { EMERGENCY } from '../../protocol/frame.js';
 import type { Turn } from '../../protocol/turn.js';
@@ -7,7 +7,7 @@ import { flushHeld } from '../delivery/feed.js';
 import { isInEmergency, type Membership, mayTalk } from '../members/members.js';
 import type { FloorControl } from './control.js';
 import { runningBody, talkStarted } from './messages.js';
-import type { MovedBurst } from './moved-burst.js';
+import type { MovedBurst, MovedTalk } from './moved-burst.js';
 import { RemoteBurst, type RemoteServices } from './remote.js';
 import type { Talk } from './talk.js';
 
@@ -89,15 +89,6 @@ function announce(
   if (remote === undefined) fanout.event(talk.feed, (event) => talkStarted(talk, event));
   else remote.goesOnHere(frames, nowMs());
   talk.feed.elsewhere?.started(runningBody(talk));
-}
-
-/** What a talk in `single` or `broadcast` had elsewhere, beside what the floor knows of it. */
-export interface MovedTalk {
-  /** Of the grant. 0: the talker does not know of one. */
-  readonly burst: number;
-  readonly has_asked: boolean;
-  readonly codec?: Codec;
-  readonly crypto?: Crypto;
 }
 
 export const movedTalk = ({ burst, hasAsked, codec, crypto }: Talk): MovedTalk => ({

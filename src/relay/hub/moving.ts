@@ -1,6 +1,6 @@
 // Moves sessions to the relay where their radios return: gives those of this relay away, and fetches those of others.
 import type { UserId } from '../../ids.js';
-import { MOVED_TALKGROUPS_MAX, type MovedSession } from '../cluster/moves/bodies.js';
+import type { MovedSession } from '../cluster/moves/bodies.js';
 import type { MovableSessions, Wanted } from '../cluster/moves/moves.js';
 import type { Emergencies } from '../emergencies/emergencies.js';
 import type { FloorControl } from '../floor/control.js';
@@ -15,13 +15,12 @@ import {
   movedTalk,
   takeUp,
 } from '../floor/moved.js';
-import type { RemoteServices } from '../floor/remote.js';
+import type { RemoteBurst, RemoteServices } from '../floor/remote.js';
 import { hasPart, type Talk } from '../floor/talk.js';
 import { isInEmergency, type Membership, type User } from '../members/members.js';
-import { restore, stateOf, talksOf } from '../session/moving.js';
+import { MOVED_TALKGROUPS_MAX, restore, stateOf, talksOf } from '../session/moving.js';
 import { keyOf, type Parking, relayOf } from '../session/parking.js';
 import type { Session } from '../session/session.js';
-import type { Floors } from './floors.js';
 import type { Sessions } from './sessions.js';
 import type { Sharing } from './sharing.js';
 
@@ -30,9 +29,8 @@ export interface MovingOptions {
   readonly parking: Parking<Session>;
   readonly newSession: (number: number, user: User) => Session;
   readonly floor: FloorControl;
-  readonly floors: Pick<Floors, 'leave' | 'enter' | 'entered'>;
   readonly emergencies: Pick<Emergencies, 'raisedBy' | 'adopt'>;
-  readonly sharing: Pick<Sharing, 'moves' | 'handOver' | 'cameHere' | 'movedOn'>;
+  readonly sharing: Pick<Sharing, 'cluster' | 'movedOn'>;
   readonly remote: RemoteServices;
   readonly counts: { missed: number };
   readonly limits: { readonly resumeMs: number; readonly sessionsParked: number };
@@ -60,11 +58,13 @@ type MovedClaim = MovedSession['claims'][number];
 /** Later bursts were played here. */
 const COLLISION = { over: 'collision' } as const;
 const NOT_AS_IT_IS = { over: 'mode' } as const;
+/** Without other relays. */
+const NO_FLOOR = { over: 'disconnected' } as const;
 
 export type Moving = ReturnType<typeof createMoving>;
 
 export function createMoving(options: MovingOptions) {
-  const { sessions, parking, newSession, floor, floors, emergencies, sharing, remote } = options;
+  const { sessions, parking, newSession, floor, emergencies, sharing, remote } = options;
   const { counts, limits, closing, log } = options;
   const { nowMs } = remote;
 
@@ -81,10 +81,10 @@ export function createMoving(options: MovingOptions) {
     };
     for (const talk of talksOf(session)) {
       const burst = asRemote(remote, talk);
-      // First: what becomes of its claim here concerns nobody.
+      // First: what becomes of its claim here concerns no session.
       session.uplink.forget(talk);
       floor.lose(talk, true, at);
-      sharing.handOver(to, talk, burst);
+      handOver(to, talk, burst);
     }
     for (const talk of [...session.talks()])
       if (hasPart(talk) && talk.talkgroup.floorMode !== 'open') leaveFloor(session, talk, moved, to, at);
@@ -96,16 +96,21 @@ export function createMoving(options: MovingOptions) {
     return moved;
   }
 
+  /** The burst of a session that goes to another relay is played here as one of that relay. */
+  function handOver(to: number, { talkgroup }: Talk, burst: RemoteBurst): void {
+    sharing.cluster()?.streamOf(talkgroup)?.handOver(to, burst.talker, burst, nowMs());
+  }
+
   /** What the talk has in `single` or `broadcast` goes along. The old socket hears that a question ends here. */
   function leaveFloor(session: Session, talk: Talk, moved: MovedSession, to: number, at: number): void {
     const { talkgroup, number } = talk;
     if (talk.ask !== null) return floor.lose(talk, true, at);
-    const left = floors.leave(talkgroup, session.number, at);
-    if (left === null) return;
+    const left = sharing.cluster()?.floors.leave(talkgroup, session.number, at);
+    if (!left) return;
     moved.claims.push({ number, ...left, ...movedTalk(talk) });
     if (talk.claim === 'talks') {
       moved.talks.push(movedBurst(talk, at));
-      sharing.handOver(to, talk, asRemote(remote, talk));
+      handOver(to, talk, asRemote(remote, talk));
     }
     session.uplink.forget(talk);
   }
@@ -121,12 +126,13 @@ export function createMoving(options: MovingOptions) {
     const isPast = burst !== undefined && claim.turn !== null && !mayGoOn(talk, burst, claim.turn);
     const isUnfit = burst !== undefined && !mayGoOnAs(membership, burst.crypto !== undefined);
     const { placed, place } = of;
-    const enter = () => floors.enter(talkgroup, { claim, placed, ...(place && { place }) }, at);
+    const floors = sharing.cluster()?.floors;
+    const enter = () => floors?.enter(talkgroup, { claim, placed, ...(place && { place }) }, at) ?? NO_FLOOR;
     const is = isUnfit ? NOT_AS_IT_IS : isPast ? COLLISION : enter();
     if (typeof is === 'string' && is !== 'asks') {
       takeUp(talk, of, is);
       if (is === 'talks' && burst !== undefined) goOnInTurn(remote, talk, burst);
-      floors.entered(talkgroup, at);
+      floors?.entered(talkgroup, at);
       const inEmergency = isInEmergency(membership);
       if (inEmergency !== claim.inEmergency) floor.followEmergency(talkgroup, user.id, inEmergency, at);
       return;
@@ -157,7 +163,7 @@ export function createMoving(options: MovingOptions) {
         const membership = user.memberships.get(burst.number);
         if (membership === undefined || claimed.has(burst.number)) continue;
         goOn({ ...remote, floor }, session.uplink.talks.of(membership, at), burst);
-        sharing.cameHere(membership.talkgroup, session.number);
+        sharing.cluster()?.streamOf(membership.talkgroup)?.cameHere(session.number);
       }
     });
     return session;
@@ -200,7 +206,7 @@ export function createMoving(options: MovingOptions) {
       const key = keyOf(token);
       if (parking.at(key, user) !== null) return null;
       const wanted: Wanted = { key: Buffer.from(key, 'latin1').toString('base64url'), user };
-      const moves = sharing.moves();
+      const moves = sharing.cluster()?.moves ?? null;
       const finding = moves?.find(named, wanted) ?? null;
       if (moves === null || finding === null) return null;
       let fetched: { readonly session: Session; readonly leftMs: number } | null = null;

@@ -2,6 +2,7 @@
 import type { Notice, Question } from '../../db/notice.js';
 import type { RelayReport } from '../../db/session-reports.js';
 import type { LatestFix } from '../../protocol/fix.js';
+import type { ClusterFigures } from '../cluster/counts.js';
 import type { Churn } from '../delivery/churn.js';
 import type { Peer, Publisher } from '../delivery/peer.js';
 import type { EmergencyWrites } from '../emergencies/emergencies.js';
@@ -15,7 +16,7 @@ import type { RightsReads } from '../rights/rights.js';
 import type { SessionLimits } from '../session/services.js';
 import type { Session } from '../session/session.js';
 import type { Admission, Claims, Handshake, Seat } from './admission.js';
-import type { Joining, SharingFigures } from './sharing.js';
+import type { Joining } from './sharing.js';
 
 export interface RelayOptions {
   /** null: the token is rejected. */
@@ -92,5 +93,5 @@ export interface RelayNumbers {
   readonly pulse: PulseFigures;
   readonly present: Present;
   /** null: without other relays. */
-  readonly cluster: SharingFigures | null;
+  readonly cluster: ClusterFigures | null;
 }

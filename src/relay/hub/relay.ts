@@ -29,7 +29,6 @@ import { snapshotOf } from '../session/snapshot.js';
 import { createAdmission } from './admission.js';
 import { createArrivals } from './arrivals.js';
 import { drainAll } from './drain.js';
-import { createFloors } from './floors.js';
 import { followingPositions } from './following.js';
 import { createMoving } from './moving.js';
 import type { Relay, RelayOptions } from './options.js';
@@ -83,12 +82,9 @@ export function createRelay(options: RelayOptions): Relay {
     answered: sessions.answered,
     failLater: sessions.failLater,
   });
-  const floors = createFloors({
-    ...{ authorityOf, limits, bursts, onVerdicts, fanout, nowMs, log },
-    counts: counts.floor,
-  });
+  const shared = { counts: counts.floor, limits, onVerdicts };
   const floor = createFloorControl({
-    authority: floors.authority,
+    authority: authorityOf({ ...shared, bursts }),
     onVerdicts,
     bursts,
     talkSilenceMs: limits.talkSilenceMs,
@@ -97,7 +93,8 @@ export function createRelay(options: RelayOptions): Relay {
   const presence = createPresence(fanout);
   const remote = { bursts, fanout, sampling, pings, holding, nowMs };
   const sharing: Sharing = createSharing({
-    ...{ ...remote, floors, presence, fair, log },
+    ...{ remote, fanout, presence, shared, fair, nowMs, log },
+    floor: () => floor,
     movesOf: (session) => sessions.byNumber.get(session)?.moves,
     movable: () => moving.movable,
     emergencies: () => emergencies,
@@ -130,12 +127,14 @@ export function createRelay(options: RelayOptions): Relay {
     reads: options.positionReads,
     raisers: rights.raisers,
     counts: counts.positions,
-    wants: sharing.watchFixes,
+    wants: (isWanted) => sharing.cluster()?.watchFixes(isWanted),
   });
+  /** undefined: it has no bus. */
+  const reach = () => sharing.cluster()?.reach();
   const report = ({ user, talkgroup }: Question) =>
     reportOf({
-      ...{ user: rights.users.get(user), ...rejections.of(user), reach: sharing.reach() },
-      relays: 1 + (sharing.figures()?.peers ?? 0),
+      ...{ user: rights.users.get(user), ...rejections.of(user), reach: reach() },
+      relays: 1 + (sharing.cluster()?.figures().peers ?? 0),
       talkgroup: talkgroup === null ? undefined : talkgroups.get(talkgroup),
       sessionOf: (number) => sessions.byNumber.get(number),
       leftMs: (session) => parking.leftMs(session, nowMs()),
@@ -152,7 +151,7 @@ export function createRelay(options: RelayOptions): Relay {
     fanout,
     floor,
     noticed: (notice) => void rights.notice(notice),
-    tell: sharing.tellEmergency,
+    tell: (talkgroup, told) => sharing.cluster()?.streamOf(talkgroup)?.tellEmergency(told),
     nowMs,
     log,
   });
@@ -176,7 +175,7 @@ export function createRelay(options: RelayOptions): Relay {
     presence: sharing.presence,
     parking,
     snapshot,
-    reach: sharing.reach,
+    reach,
     texts: createRequests({
       floor,
       emergencies,
@@ -196,7 +195,7 @@ export function createRelay(options: RelayOptions): Relay {
   };
   const newSession = (number: number, user: User) => new Session(services, number, user);
   const moving = createMoving({
-    ...{ sessions, parking, newSession, floor, floors, emergencies, sharing, remote, counts, limits, log },
+    ...{ sessions, parking, newSession, floor, emergencies, sharing, remote, counts, limits, log },
     closing: () => closing,
   });
   const admission = createAdmission({
@@ -238,7 +237,7 @@ export function createRelay(options: RelayOptions): Relay {
       sampled: sampling.sampled,
       pulse: pulse.figures,
       present: present(),
-      cluster: sharing.figures(),
+      cluster: sharing.cluster()?.figures() ?? null,
     }),
     verifyToken,
     admit: admission.admit,
@@ -250,7 +249,7 @@ export function createRelay(options: RelayOptions): Relay {
     fail,
     notice: async (notice) => noticed(notice),
     async tell(notice) {
-      sharing.notice(notice);
+      sharing.cluster()?.notice(notice);
       return noticed(notice);
     },
     gap() {
@@ -259,21 +258,22 @@ export function createRelay(options: RelayOptions): Relay {
     },
     located(fixes, tellsOthers) {
       try {
-        if (tellsOthers) sharing.tellFixes(fixes, positions.isFollowed);
+        if (tellsOthers) sharing.cluster()?.tellFixes(fixes, positions.isFollowed);
         positions.located(fixes);
       } catch (error) {
         log.error({ err: error }, 'stored positions not told'); // a bug, by which no report may fail that is stored
       }
     },
-    wantsFixes: (tellsOthers) => positions.isWanted || (tellsOthers && sharing.areFixesWanted()),
+    wantsFixes: (tellsOthers) =>
+      positions.isWanted || (tellsOthers && sharing.cluster()?.areFixesWanted() === true),
     join: sharing.join,
     async close() {
       closing = true;
-      sharing.drain();
+      sharing.cluster()?.drain();
       await drainAll({
         sessions: sessions.byNumber,
         msMax: limits.drainMs,
-        mayMove: limits.resumeMs > 0 && sharing.hasPeers(),
+        mayMove: limits.resumeMs > 0 && sharing.cluster()?.hasPeers() === true,
         tell: fanout.all,
         close: (session, close) => sessions.attempt(session, () => session.close(close)),
       });

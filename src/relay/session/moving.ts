@@ -1,38 +1,51 @@
 // Describes a session that moves to another relay, and makes it again there.
+import { U32 } from '../../protocol/bodies.js';
+import { modes } from '../../protocol/codes.js';
+import { type Static, Type } from '../../typebox.js';
 import { HOLDS } from '../delivery/held.js';
 import { movedBurst, movesAlong } from '../floor/moved.js';
-import type { MovedBurst } from '../floor/moved-burst.js';
+import { MovedBurst } from '../floor/moved-burst.js';
 import type { Talk } from '../floor/talk.js';
 import { Behind } from '../reception/behind.js';
 import { isMeantToHear } from '../reception/hearing.js';
-import type { Subscription } from '../reception/subscription.js';
 import type { Session } from './session.js';
 
-/** How it hears a talkgroup, where that is not the default. */
-export interface MovedSubscription {
-  /** Of the talkgroup. */
-  readonly number: number;
-  readonly mode: Subscription['mode'];
-  readonly presence: boolean;
-  /** Name of its hold. null: it hears live. */
-  readonly hold: string | null;
-}
+/** Talkgroups that a session on its way has subscriptions in. One with more stays where it is. */
+export const MOVED_TALKGROUPS_MAX = 3000;
+/** Bursts of a session on its way. A session talks in no more talkgroups at once. */
+export const MOVED_BURSTS_MAX = 8;
 
 /** Ages are ms. About 200 bytes as JSON, 60 for each subscription and 250 for each burst. */
-export interface MovedState {
-  readonly session: number;
+export type MovedState = Static<typeof MovedState>;
+export const MovedState = Type.Object({
+  session: U32,
   /** Times that it has moved to another relay, with this one. */
-  readonly moves: number;
+  moves: U32,
   /** Number of its last burst. */
-  readonly bursts: number;
-  readonly subscriptions: MovedSubscription[];
-  readonly talks: MovedBurst[];
+  bursts: U32,
+  /** How it hears a talkgroup, where that is not the default. */
+  subscriptions: Type.Array(
+    Type.Object({
+      /** Of the talkgroup. */
+      number: U32,
+      mode: Type.Enum([...modes, 'none'] as const),
+      presence: Type.Boolean(),
+      /** Name of its hold. null: it hears live. */
+      hold: Type.Union([Type.String({ maxLength: 8 }), Type.Null()]),
+    }),
+    { maxItems: MOVED_TALKGROUPS_MAX },
+  ),
+  /** Running bursts. */
+  talks: Type.Array(MovedBurst, { maxItems: MOVED_BURSTS_MAX }),
   /** What it missed since its audio was paused. null: it was not. */
-  readonly behind: {
-    readonly since_ms: number;
-    readonly missed: { readonly number: number; readonly frames: number }[];
-  } | null;
-}
+  behind: Type.Union([
+    Type.Object({
+      since_ms: Type.Number({ minimum: 0 }),
+      missed: Type.Array(Type.Object({ number: U32, frames: U32 }), { maxItems: MOVED_TALKGROUPS_MAX }),
+    }),
+    Type.Null(),
+  ]),
+});
 
 const HOLD_LIST = Object.values(HOLDS).flatMap((byMs) => Object.values(byMs));
 

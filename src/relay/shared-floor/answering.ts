@@ -1,9 +1,10 @@
 // Tells the other relays what the home decided about the claims of their sessions, and asks for these claims.
+
 import { NO_TURN } from '../../protocol/turn.js';
 import { holderOf } from '../floor/state.js';
+import type { PartClaim, PartVerdict, Placed } from './bodies.js';
 import type { HomeSide } from './home-side.js';
-import type { Placed } from './link.js';
-import type { PartClaim, PartVerdict } from './parts.js';
+import { settingsOf } from './parts.js';
 import type { SharedState } from './state.js';
 
 /** The place of the grant of this session. */
@@ -38,7 +39,7 @@ export function answer(
   if (v === 0 || !(isNews || isAsked)) return;
   const { talkgroup, services } = state;
   const { link } = services;
-  link.sendVerdicts(talkgroup, relay, { settings: link.settings(talkgroup), v, verdicts });
+  link.sendVerdicts(talkgroup, relay, { settings: settingsOf(talkgroup), v, verdicts });
 }
 
 /** Tells the other relays, those to which something is new. */
@@ -64,5 +65,5 @@ export function askForParts(state: SharedState, home: HomeSide, mayAskIdle: MayA
   const { link, bursts } = services;
   const isUsed = !state.isIdle || bursts.remoteIn(talkgroup).size > 0;
   for (const relay of home.toAsk(isUsed, mayAskIdle, nowMs))
-    link.want(talkgroup, relay, link.settings(talkgroup));
+    link.want(talkgroup, relay, settingsOf(talkgroup));
 }

@@ -1,21 +1,24 @@
 // Decides who has the floor together with the relays of other nodes: each floor where its home is.
+
 import type { EndCode } from '../../protocol/codes.js';
 import { NO_TURN, type Turn } from '../../protocol/turn.js';
+import { newSharedCounts, type SharedCounts } from '../figures/floor-counts.js';
 import type { Authority } from '../floor/authority.js';
 import type { Claim } from '../floor/claim.js';
 import { holderOf } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
+import type { MovedClaim, Part, PartVerdicts, Placed, Settings } from './bodies.js';
 import { SharedFloor } from './floor.js';
-import type { Placed } from './link.js';
-import type { Entered, MovedClaim } from './moves.js';
-import type { Part, PartVerdicts, Settings } from './parts.js';
-import type { SharedServices } from './state.js';
+import type { Entered } from './moves.js';
+import { settingsOf } from './parts.js';
+import type { SharedOptions } from './state.js';
 
 /**
  * The answers to `frame` and `request` may come after `tell` has returned, 1,000 ms later at the latest. All other claims
  * are answered before it returns. While all members are on this relay, and in `open`, every answer comes at once.
  */
 export interface SharedAuthority extends Authority {
+  readonly counts: SharedCounts;
   /** The home, or the relays that share the floor, may have changed: `link.view` has another answer. */
   viewed(talkgroup: Talkgroup, nowMs: number): void;
   /** The talkgroups for which `repeat` must be called every 20 ms or more often. */
@@ -25,7 +28,7 @@ export interface SharedAuthority extends Authority {
   receivePart(talkgroup: Talkgroup, from: number, part: Part, nowMs: number): void;
   receiveVerdicts(talkgroup: Talkgroup, from: number, verdicts: PartVerdicts, nowMs: number): void;
   /** Another relay asks for the part. */
-  wanted(talkgroup: Talkgroup, by: number, settings: Settings, nowMs: number): void;
+  wanted(talkgroup: Talkgroup, by: number, want: { readonly settings: Settings }, nowMs: number): void;
   /** The order of turns lets the grant with this turn begin. */
   ready(talkgroup: Talkgroup, turn: Turn, nowMs: number): void;
   /** Frames of a burst that ended here go on. */
@@ -58,8 +61,9 @@ export interface SharedAuthority extends Authority {
 const IDLE_PARTS_MAX = 50;
 const IDLE_MS = 20;
 
-export function createSharedAuthority(services: SharedServices): SharedAuthority {
-  const { link } = services;
+export function createSharedAuthority(options: SharedOptions): SharedAuthority {
+  const { link } = options;
+  const shared = newSharedCounts();
   const floors = new Map<Talkgroup, SharedFloor>();
   /** Of floors that are not kept: a turn that was given again would be taken for the first one. */
   const given = new WeakMap<Talkgroup, Turn>();
@@ -74,7 +78,7 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
     return ++idleAsked <= IDLE_PARTS_MAX;
   }
 
-  const own = { ...services, nextAsk: () => ++asks, nextV: () => ++parts, mayAskIdle };
+  const own = { ...options, shared, nextAsk: () => ++asks, nextV: () => ++parts, mayAskIdle };
 
   function floorOf(talkgroup: Talkgroup): SharedFloor {
     const known = floors.get(talkgroup);
@@ -98,7 +102,7 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
 
   /** Settings that this relay has not read yet count at once. */
   function adopt(talkgroup: Talkgroup, settings: Settings): void {
-    if (settings.revision > link.settings(talkgroup).revision) link.adopt(talkgroup, settings);
+    if (settings.revision > talkgroup.revision) link.adopt(talkgroup, settings);
   }
 
   function* repeating(): Generator<Talkgroup> {
@@ -106,11 +110,16 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
   }
 
   return {
+    counts: shared,
     tell(talkgroup, claims, nowMs) {
       const floor = floorOf(talkgroup);
       for (const claim of claims) floor.tell(claim, nowMs);
+      link.busy();
     },
-    change: (talkgroup, nowMs) => floors.get(talkgroup)?.change(nowMs),
+    change(talkgroup, nowMs) {
+      floors.get(talkgroup)?.change(nowMs);
+      link.busy();
+    },
     close: remove,
     expire(talkgroup, nowMs) {
       if (talkgroup.floorMode === 'open' && !floors.has(talkgroup)) return;
@@ -127,23 +136,29 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
         for (const { session } of state.floor.waiting) if (state.isOwn(session)) count++;
       return count;
     },
-    viewed: (talkgroup, nowMs) => floorOf(talkgroup).look(nowMs),
+    viewed(talkgroup, nowMs) {
+      floorOf(talkgroup).look(nowMs);
+      link.busy();
+    },
     repeating,
     repeat: (talkgroup, nowMs) => floors.get(talkgroup)?.repeat(nowMs),
     receivePart(talkgroup, from, part, nowMs) {
       adopt(talkgroup, part.settings);
-      const settings = link.settings(talkgroup);
+      const settings = settingsOf(talkgroup);
       if (part.settings.revision < settings.revision)
         link.sendVerdicts(talkgroup, from, { settings, v: 0, verdicts: [] });
       floorOf(talkgroup).receivePart(from, part, nowMs);
+      link.busy();
     },
     receiveVerdicts(talkgroup, from, verdicts, nowMs) {
       adopt(talkgroup, verdicts.settings);
       floors.get(talkgroup)?.receiveVerdicts(from, verdicts, nowMs);
+      link.busy();
     },
-    wanted(talkgroup, by, settings, nowMs) {
+    wanted(talkgroup, by, { settings }, nowMs) {
       adopt(talkgroup, settings);
-      floorOf(talkgroup).wanted(by, settings, nowMs);
+      floorOf(talkgroup).wanted(by, nowMs);
+      link.busy();
     },
     ready: (talkgroup, turn, nowMs) => floors.get(talkgroup)?.ready(turn, nowMs),
     fenced: (talkgroup, nowMs) => floorOf(talkgroup).fenced(nowMs),
@@ -153,9 +168,16 @@ export function createSharedAuthority(services: SharedServices): SharedAuthority
       else floors.get(talkgroup)?.ended(session, turn, code, nowMs);
     },
     placedOf: (talkgroup, session) => floors.get(talkgroup)?.state.placed.get(session) ?? null,
-    leave: (talkgroup, session, nowMs) => floors.get(talkgroup)?.leave(session, nowMs) ?? null,
+    leave(talkgroup, session, nowMs) {
+      const moved = floors.get(talkgroup)?.leave(session, nowMs) ?? null;
+      link.busy();
+      return moved;
+    },
     enter: (talkgroup, moved, nowMs) => floorOf(talkgroup).enter(moved, nowMs),
-    entered: (talkgroup, nowMs) => floors.get(talkgroup)?.entered(nowMs),
+    entered(talkgroup, nowMs) {
+      floors.get(talkgroup)?.entered(nowMs);
+      link.busy();
+    },
     claimOf(talkgroup, session) {
       const floor = floors.get(talkgroup)?.state.floor;
       return (floor && holderOf(floor, session)?.claim) ?? null;

@@ -1,4 +1,5 @@
 // Decides a floor at its home: steps the machine with the claims of this relay's sessions and with the parts of the others.
+
 import { laterTurn, NO_TURN } from '../../protocol/turn.js';
 import { limitsBeside } from '../floor/capacity.js';
 import { serveQueue, step } from '../floor/machine.js';
@@ -12,11 +13,11 @@ import {
   takenFrom,
 } from '../floor/state.js';
 import { answer, placedAt, tellOthers } from './answering.js';
+import type { Part, PartClaim, Placed } from './bodies.js';
 import { type HomeSide, TURN_GAP } from './home-side.js';
-import type { Placed } from './link.js';
 import { asHeard, partsMs } from './open-bursts.js';
 import { without } from './own-claims.js';
-import { arrivals, claimsOf, eventOf, isHolding, type Part, type PartClaim, partDiff } from './parts.js';
+import { arrivals, claimsOf, eventOf, isHolding, partDiff, settingsOf } from './parts.js';
 import { holderOfNone, rebuild } from './rebuild.js';
 import { type SharedState, sessionOf } from './state.js';
 
@@ -229,7 +230,7 @@ export function makeAnew(state: SharedState, home: HomeSide, nowMs: number): voi
 
 function make(state: SharedState, home: HomeSide, nowMs: number): void {
   const { services, talkgroup, turnsHere } = state;
-  services.link.rebuilt?.();
+  services.shared.rebuilt++;
   const before = state.floor;
   const own = claimsOf(before, state.asks.values(), state, state.isOwn);
   const { played } = turnsHere;
@@ -237,7 +238,7 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
   const others = home
     .claims(before, state.turns, isLeft ? null : played)
     .map((claim) => asHeard(state, claim));
-  const settings = services.link.settings(talkgroup);
+  const settings = settingsOf(talkgroup);
   const { mode, maxTalkMs } = before;
   const isStale = (session: number) => home.isStale(session, nowMs);
   const built = rebuild([...own, ...others], { ...settings, mode, maxTalkMs }, isStale, nowMs);

@@ -1,18 +1,20 @@
 // One floor that several relays share: decides it while this relay is its home, and else asks the home.
+
 import type { EndCode } from '../../protocol/codes.js';
 import type { Turn } from '../../protocol/turn.js';
 import type { ClaimEvent } from '../floor/authority.js';
 import type { Talkgroup } from '../members/members.js';
 import { askForParts, type MayAskIdle, repeatVerdicts, tellOthers } from './answering.js';
 import { decideOwn, denyLate, hearEnd, openFloor } from './at-home.js';
+import type { MovedClaim, Part, PartClaim, PartVerdicts } from './bodies.js';
 import { decide, keepAhead, loseSessions, makeAnew, takePart } from './deciding.js';
 import { HomeSide } from './home-side.js';
-import { type Entered, entering, leaving, type MovedClaim } from './moves.js';
+import { type Entered, entering, leaving } from './moves.js';
 import { partsMs } from './open-bursts.js';
 import { deleteClaims, expireClaims, followClaim, followStep } from './own-claims.js';
 import { followVerdicts } from './own-verdicts.js';
 import { PartSender } from './part-sender.js';
-import { type Part, type PartClaim, type PartVerdicts, type Settings, withAges } from './parts.js';
+import { withAges } from './parts.js';
 import { type SharedServices, SharedState } from './state.js';
 
 export interface SharedFloorServices extends SharedServices {
@@ -257,14 +259,20 @@ export class SharedFloor {
     const { state } = this;
     const { home } = state;
     if (home === null && this.homeSeen !== null) this.services.link.doubt(state.talkgroup, this.homeSeen);
-    if (!home?.shares(from)) return state.isOpen ? undefined : this.services.link.differed?.();
+    if (!home?.shares(from)) {
+      if (!state.isOpen) this.services.shared.viewsDiffer++;
+      return;
+    }
     takePart(state, home, from, { part, claims: part.claims.map((claim) => withAges(claim, nowMs)) }, nowMs);
   }
 
   receiveVerdicts(from: number, { v, verdicts }: PartVerdicts, nowMs: number): void {
     this.look(nowMs);
     if (this.state.isOpen) return;
-    if (this.state.home !== null || from !== this.homeSeen) return this.services.link.differed?.();
+    if (this.state.home !== null || from !== this.homeSeen) {
+      this.services.shared.viewsDiffer++;
+      return;
+    }
     this.sender.renew();
     // Parts may follow each other faster than their answers come: what did not change since is answered all the same.
     const answers = verdicts.filter(({ session }) => this.sender.isAnsweredBy(session, v, nowMs));
@@ -272,7 +280,7 @@ export class SharedFloor {
   }
 
   /** A home that is new asks for the part. */
-  wanted(by: number, _settings: Settings, nowMs: number): void {
+  wanted(by: number, nowMs: number): void {
     this.look(nowMs);
     this.sendPart(by);
   }

@@ -1,5 +1,5 @@
+import type { Placed } from './bodies.js';
 // Keeps the grants that sessions of this relay have not been told of, because an earlier burst still plays.
-import type { Placed } from './link.js';
 
 export class HeldGrants {
   private readonly grants = new Map<number, { readonly placed: Placed; readonly askedAtMs: number | null }>();

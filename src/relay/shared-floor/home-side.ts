@@ -1,14 +1,15 @@
 // What a home keeps of the other relays that share a floor: their parts, the turns given, and what it has to tell them.
+
 import type { EndCode } from '../../protocol/codes.js';
 import { laterTurn, NO_TURN, type Turn } from '../../protocol/turn.js';
 import { type Floor, holderOf, waitingOf } from '../floor/state.js';
-import type { Placed, PlayedTalk } from './link.js';
+import type { Part, PartClaim, PartVerdict, Placed } from './bodies.js';
 import { MovedSessions } from './moved-sessions.js';
-import { type Part, type PartClaim, type PartVerdict, talkingClaim } from './parts.js';
+import { talkingClaim } from './parts.js';
 import { Refusals, type Refused } from './refusals.js';
 import { SentVerdicts } from './sent-verdicts.js';
-import { Sharers } from './sharers.js';
 import { begunOf, seenIn, type Told, topOf } from './told.js';
+import type { PlayedTalk } from './turns/plays.js';
 
 /** A relay whose sessions have something of the floor, and which tells no part for this time (ms), has lost it: four parts. */
 const SILENT_MS_MAX = 2000;
@@ -16,8 +17,13 @@ const SILENT_MS_MAX = 2000;
 const STALE_MS = 1000;
 /** Turns between the highest one heard of and the first of a floor that was made anew: more than can be under way. */
 export const TURN_GAP = 256;
+/** It asks for a part again after this time (ms), SHORT_PAUSES times. Then each pause is twice the last, up to WANT_MS_MAX. */
+const WANT_MS = 40;
+const WANT_MS_MAX = 1000;
+const SHORT_PAUSES = 3;
+const NOT_ASKED = { times: 0, askedMs: Number.NEGATIVE_INFINITY };
 
-export class HomeSide extends Sharers {
+export class HomeSide {
   private readonly relay: number;
   private readonly parts = new Map<number, Told>();
   /** Relay of each session of the others. */
@@ -36,11 +42,75 @@ export class HomeSide extends Sharers {
   private quiet = 0;
   /** false: the parts of the others are not here yet. */
   isGathered = false;
+  private others: ReadonlySet<number> = new Set();
+  /** Relays whose part is missing: how often they were asked for it, and when they last were. */
+  private readonly wanted = new Map<number, { readonly times: number; readonly askedMs: number }>();
+  /** Relays whose part was given up. What plays of them here may be over. */
+  private readonly lapsed = new Set<number>();
+  private sinceMs: number;
 
   constructor(relay: number, given: Turn, nowMs: number) {
-    super(nowMs);
     this.relay = relay;
     this.given = given;
+    this.sinceMs = nowMs;
+  }
+
+  /** These relays share the floor from now on. The answer is those that do not any more. */
+  share(others: readonly number[], nowMs: number): readonly number[] {
+    const gone = [...this.others].filter((relay) => !others.includes(relay));
+    for (const relay of others) if (!this.others.has(relay)) this.wanted.set(relay, NOT_ASKED);
+    for (const relay of gone) this.heardPart(relay);
+    if (this.others.size === 0) this.sinceMs = nowMs;
+    this.others = new Set(others);
+    return gone;
+  }
+
+  shares(relay: number): boolean {
+    return this.others.has(relay);
+  }
+
+  get isAlone(): boolean {
+    return this.others.size === 0;
+  }
+
+  /** A part is missing. */
+  get isWanting(): boolean {
+    return this.wanted.size > 0;
+  }
+
+  /** The parts of all are here, or it has waited for this time (ms). */
+  isComplete(waitMs: number, nowMs: number): boolean {
+    return this.wanted.size === 0 || nowMs - this.sinceMs >= waitMs;
+  }
+
+  /**
+   * Relays to be asked for their part now. While nobody uses the floor, each of them once a second, and when `mayAskIdle`
+   * says so.
+   */
+  toAsk(isUsed: boolean, mayAskIdle: (nowMs: number) => boolean, nowMs: number): readonly number[] {
+    return [...this.wanted].flatMap(([relay, { times, askedMs }]) => {
+      const pauseMs = WANT_MS * 2 ** Math.max(0, times - SHORT_PAUSES);
+      if (nowMs - askedMs < (isUsed ? Math.min(pauseMs, WANT_MS_MAX) : WANT_MS_MAX)) return [];
+      if (!isUsed && !mayAskIdle(nowMs)) return [];
+      this.wanted.set(relay, { times: times + 1, askedMs: nowMs });
+      return [relay];
+    });
+  }
+
+  private hasLapsed(relay: number): boolean {
+    return this.lapsed.has(relay);
+  }
+
+  /** No part came for too long. It is asked for again. */
+  private missPart(relay: number): void {
+    this.lapsed.add(relay);
+    this.wanted.set(relay, NOT_ASKED);
+  }
+
+  /** Its part is here. */
+  private heardPart(relay: number): void {
+    this.wanted.delete(relay);
+    this.lapsed.delete(relay);
   }
 
   /** Nothing is told to the others now. */

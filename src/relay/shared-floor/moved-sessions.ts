@@ -1,5 +1,6 @@
+import type { PartClaim } from './bodies.js';
+
 // Keeps for a home where sessions moved to: a relay before that may still tell claims of them.
-import type { PartClaim } from './parts.js';
 
 /** A move is remembered for this time (ms) after the last claim. Relays keep a claim that left for 1.5 s. */
 const MOVED_MS = 5000;

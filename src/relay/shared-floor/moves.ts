@@ -1,23 +1,15 @@
 // Lets the claim of a session go with it to another relay, and go on there.
+
 import type { EndCode } from '../../protocol/codes.js';
 import { NO_TURN } from '../../protocol/turn.js';
 import { LOST_MS_MAX } from '../floor/expiry.js';
 import { inOrder, type Waiting } from '../floor/queue.js';
 import { type Holder, holderOf, waitingOf } from '../floor/state.js';
+import type { MovedClaim, PartClaim } from './bodies.js';
 import type { HomeSide } from './home-side.js';
-import type { Placed } from './link.js';
 import { without } from './own-claims.js';
-import { holderFrom, type PartClaim, waitingFrom, withAges } from './parts.js';
+import { holderFrom, waitingFrom, withAges } from './parts.js';
 import type { SharedState } from './state.js';
-
-/** A claim on its way with its session. Its times are ages (ms). */
-export interface MovedClaim {
-  readonly claim: PartClaim;
-  /** How the home placed the grant. null: it is queued. */
-  readonly placed: Placed | null;
-  /** Its place in the queue, as the home last told it. */
-  readonly place?: { readonly position: number; readonly size: number };
-}
 
 /** What a claim has that came. `over`: it ends now, with this code. */
 export type Entered = PartClaim['state'] | { readonly over: EndCode };

@@ -1,5 +1,5 @@
 // Keeps the oldest burst of `open` when one relay begins to decide: its part may come later than the others.
-import type { PartClaim } from './parts.js';
+import type { PartClaim } from './bodies.js';
 import type { SharedState } from './state.js';
 
 /** A new home waits for the parts of the others for this time (ms). */

@@ -1,6 +1,7 @@
 // What the sessions of this relay have of a floor that another relay decides: asks it, and follows its verdicts.
 //
 // A relay alone decides what is its own: an end, a withdrawn permission, a dead socket, a limit that is over.
+
 import type { ClaimEvent, Verdict } from '../floor/authority.js';
 import { type Claim, rankOf } from '../floor/claim.js';
 import { follow, step } from '../floor/machine.js';
@@ -14,8 +15,8 @@ import {
   takenFrom,
   waitingOf,
 } from '../floor/state.js';
-import type { PlayedTalk } from './link.js';
 import type { SharedState } from './state.js';
+import type { PlayedTalk } from './turns/plays.js';
 
 /** A question without an answer is denied after this time (ms). */
 export const ASK_MS_MAX = 1000;

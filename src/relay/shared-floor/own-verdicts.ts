@@ -5,8 +5,8 @@ import { compareTurns } from '../../protocol/turn.js';
 import type { Verdict } from '../floor/authority.js';
 import { priorityOf } from '../floor/claim.js';
 import { endOf, type Holder, holderOf, type Outcome, takenFrom, waitingOf } from '../floor/state.js';
+import type { PartVerdict } from './bodies.js';
 import { UNPLACED, without } from './own-claims.js';
-import type { PartVerdict } from './parts.js';
 import type { SharedState } from './state.js';
 
 /**

@@ -1,5 +1,6 @@
+import type { PartClaim } from './bodies.js';
+
 // Tells the home of a talkgroup what the sessions of this relay have of its floor, again and again while that matters.
-import type { PartClaim } from './parts.js';
 
 /** When a part with a question is repeated (ms after the change). */
 const ASKING_MS = [60, 150, 300];

@@ -1,84 +1,18 @@
-// Describes what relays tell each other of a floor that they share. All of it is state, so the next message mends a lost one.
-import type { Encryption, EndCode, FloorMode, RevokeCode } from '../../protocol/codes.js';
+// Makes parts of a floor, and reads what changed between two of them.
 import type { Turn } from '../../protocol/turn.js';
 import { type Claim, priorityOf } from '../floor/claim.js';
 import type { Waiting } from '../floor/queue.js';
 import { type Floor, type FloorEvent, type Holder, holderOf, waitingOf } from '../floor/state.js';
+import type { Talkgroup } from '../members/members.js';
+import type { PartClaim, Settings } from './bodies.js';
 
-/** The talkgroup's settings as a relay knows them. A relay that hears of a higher revision adopts it until it has read. */
-export interface Settings {
-  /** Grows with each change of the talkgroup. */
-  readonly revision: number;
-  readonly mode: FloorMode;
-  /** T2 (ms), 0: none. */
-  readonly maxTalkMs: number;
-  /** A newer revision brings them with it. undefined: a relay of an earlier version tells it. */
-  readonly encryption?: Encryption;
-  readonly mayBeClear?: boolean;
-}
-
-/** A relay's word for the claim of one of its sessions. Times are ages (ms) in a message, and else monotonic ms. */
-export interface PartClaim extends Claim {
-  /** Times that its session has moved to another relay. Of two claims of a session the one with more counts. undefined: 0. */
-  readonly moves?: number;
-  /** Its session moves to another relay. The claim is kept as that of a dead socket, until the other relay tells it. */
-  readonly isMoving?: boolean;
-  readonly state: 'asks' | 'waits' | 'has' | 'talks';
-  /** Number of the question that the claim began with, or that is under way. It never comes again in this relay. */
-  readonly ask: number;
-  /** `asks`: a first frame asks. */
-  readonly isFirstFrame: boolean;
-  /** `asks`: it is queued when it is not granted. */
-  readonly queue: boolean;
-  /** `asks`: it is queued, and asks again. */
-  readonly hasPlace: boolean;
-  /** `has`, `talks`: of the grant. null: it was granted in `open`, or without the word of a home. */
-  readonly turn: Turn | null;
-  /** Its own relay granted it, because the home did not answer and its user is in an emergency. */
-  readonly isAlone: boolean;
-  readonly talkMsMax: number;
-  /** `asks`, `waits`: since its first request. */
-  readonly askedMs: number | null;
-  readonly grantedMs: number | null;
-  readonly toldAgainMs: number | null;
-  readonly startedMs: number | null;
-  readonly lostMs: number | null;
-}
-
-/** All that the sessions of one relay have of the floor. To the home of the talkgroup. */
-export interface Part {
-  readonly settings: Settings;
-  /** Grows with each change of the claims. An older part than the last one is ignored. */
-  readonly v: number;
-  /** The highest turn that plays, or ended, at this relay. */
-  readonly top: Turn;
-  /** This relay drops frames of a burst that it holds for ended. */
-  readonly isFenced: boolean;
-  readonly claims: readonly PartClaim[];
-}
-
-/** What the home has decided about one claim of a part. */
-export type PartVerdict = { readonly session: number; readonly ask: number } & (
-  | {
-      readonly is: 'granted';
-      readonly turn: Turn;
-      readonly after: Turn;
-      readonly afterCode: EndCode;
-      readonly priority: number;
-      readonly inEmergency: boolean;
-      readonly talkMsMax: number;
-    }
-  | { readonly is: 'queued'; readonly position: number; readonly size: number }
-  | { readonly is: 'denied'; readonly code: 'busy' | 'queue_full' | 'forbidden' }
-  | { readonly is: 'revoked'; readonly code: RevokeCode }
-);
-
-/** Answers the part with this `v`: one verdict for each claim in it. */
-export interface PartVerdicts {
-  readonly settings: Settings;
-  readonly v: number;
-  readonly verdicts: readonly PartVerdict[];
-}
+export const settingsOf = (talkgroup: Talkgroup): Settings => ({
+  revision: talkgroup.revision,
+  mode: talkgroup.floorMode,
+  maxTalkMs: talkgroup.maxTalkMs,
+  encryption: talkgroup.encryption,
+  mayBeClear: talkgroup.emergencyMayBeClear,
+});
 
 /** A question of a session of this relay that no home has answered yet. */
 export interface Ask {

@@ -1,10 +1,12 @@
 // Makes the floor of a talkgroup out of what each relay tells of its own sessions: for a home that is new, or that heard of
 // a grant which another one gave.
+
 import type { RevokeCode } from '../../protocol/codes.js';
 import { mayTalkIn, preempts, rankOf } from '../floor/claim.js';
 import { inOrder, WAITING_MAX } from '../floor/queue.js';
 import { emptyFloor, type Floor, type Holder } from '../floor/state.js';
-import { bare, holderFrom, type PartClaim, type Settings, waitingFrom } from './parts.js';
+import type { PartClaim, Settings } from './bodies.js';
+import { bare, holderFrom, waitingFrom } from './parts.js';
 
 export interface Rebuilt {
   /** At most one holder, and the queue. */

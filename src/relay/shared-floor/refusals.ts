@@ -1,7 +1,9 @@
 // What a home refused to sessions of other relays, until they have heard of it.
+
 import { rankOf } from '../floor/claim.js';
 import type { Floor } from '../floor/state.js';
-import { bare, isHolding, type PartClaim, type PartVerdict } from './parts.js';
+import type { PartClaim, PartVerdict } from './bodies.js';
+import { bare, isHolding } from './parts.js';
 
 export type Refused = Extract<PartVerdict, { is: 'denied' | 'revoked' }>;
 

@@ -1,5 +1,6 @@
+import type { PartVerdict } from './bodies.js';
+
 // Keeps which verdicts a home told each relay last, so that it repeats those that changed a moment ago.
-import type { PartVerdict } from './parts.js';
 
 /** When verdicts that changed are repeated (ms after the change). */
 const REPEATS_MS = [60, 150];

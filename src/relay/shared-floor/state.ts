@@ -3,7 +3,7 @@
 // At the home of the talkgroup the floor has the sessions of all relays. Elsewhere it has those of this relay.
 
 import { compareTurns, type Turn } from '../../protocol/turn.js';
-import type { FloorCounts } from '../figures/floor-counts.js';
+import type { FloorCounts, SharedCounts } from '../figures/floor-counts.js';
 import type { OnVerdicts, Verdict } from '../floor/authority.js';
 import type { Bursts } from '../floor/bursts.js';
 import type { TalkLimits } from '../floor/capacity.js';
@@ -20,19 +20,24 @@ import {
   waitingOf,
 } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
+import type { Part, PartClaim, Placed } from './bodies.js';
 import { DeniedPresses } from './denied-presses.js';
 import { HeldGrants } from './held-grants.js';
 import type { HomeSide } from './home-side.js';
-import type { FloorLink, Placed } from './link.js';
-import { type Ask, claimsOf, type Known, type Part, type PartClaim, withAges } from './parts.js';
+import type { FloorLink } from './link.js';
+import { type Ask, claimsOf, type Known, settingsOf, withAges } from './parts.js';
 
-export interface SharedServices {
+export interface SharedOptions {
   readonly counts: FloorCounts;
   readonly limits: TalkLimits;
   /** In `open`, those of other relays count toward the limits. */
   readonly bursts: Pick<Bursts, 'remoteIn'>;
   readonly onVerdicts: OnVerdicts;
   readonly link: FloorLink;
+}
+
+export interface SharedServices extends SharedOptions {
+  readonly shared: SharedCounts;
 }
 
 /**
@@ -106,7 +111,7 @@ export class SharedState implements Known {
 
   /** These claims for the home, under this number. */
   partOf(claims: readonly PartClaim[], v: number, isFenced: boolean, nowMs: number): Part {
-    const settings = this.services.link.settings(this.talkgroup);
+    const settings = settingsOf(this.talkgroup);
     const aged = claims.map((claim) => withAges(claim, nowMs));
     return { settings, v, top: this.turnsHere.top, isFenced, claims: aged };
   }
@@ -208,9 +213,13 @@ export class SharedState implements Known {
   }
 
   tell(verdicts: readonly Verdict[], nowMs: number): void {
-    for (const verdict of verdicts)
+    const { shared } = this.services;
+    for (const verdict of verdicts) {
       if (verdict.kind === 'queued')
         this.places.set(verdict.session, { position: verdict.position, size: verdict.size });
+      if (verdict.kind === 'denied' && verdict.code === 'retry_later') shared.unanswered++;
+      if (verdict.kind === 'revoked' && verdict.code === 'collision') shared.collisions++;
+    }
     this.services.onVerdicts(this.talkgroup, verdicts, nowMs);
   }
 

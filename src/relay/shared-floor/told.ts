@@ -1,6 +1,7 @@
 // Describes what the relays that share a floor have told its home, and which turns are in that.
+
 import { laterTurn, NO_TURN, type Turn } from '../../protocol/turn.js';
-import type { PartClaim } from './parts.js';
+import type { PartClaim } from './bodies.js';
 
 /** The last part of one relay. */
 export interface Told {

@@ -1,14 +1,5 @@
 // A link to no other relay, for a shared authority whose talkgroups have all their members here.
-import { NO_TURN } from '../../../src/protocol/turn.js';
-import type { FloorLink, Turns } from '../../../src/relay/shared-floor/link.js';
-
-const nothingPlays: Turns = {
-  ...{ top: NO_TURN, seen: NO_TURN, played: null },
-  isPast: () => false,
-  grant: () => 'ready',
-  withdraw() {},
-  interrupt() {},
-};
+import { type FloorLink, NO_TURNS } from '../../../src/relay/shared-floor/link.js';
 
 const sent = () => {
   throw new Error('nothing is sent by a relay that is alone');
@@ -17,12 +8,12 @@ const sent = () => {
 export const linkAlone: FloorLink = {
   relay: 1,
   view: () => ({ home: 1, relays: [1] }),
-  turns: () => nothingPlays,
-  settings: ({ floorMode, maxTalkMs }) => ({ revision: 1, mode: floorMode, maxTalkMs }),
+  turns: () => NO_TURNS,
   adopt: sent,
   sendPart: sent,
   sendVerdicts: sent,
   want: sent,
   doubt: sent,
   renewed() {},
+  busy() {},
 };

@@ -1,7 +1,8 @@
 // Faults that a test plants into relays in virtual time, to show that the histories find them.
-import { Order } from '../../../src/relay/cluster/turns/order.js';
+
 import { HomeSide } from '../../../src/relay/shared-floor/home-side.js';
 import { PartSender } from '../../../src/relay/shared-floor/part-sender.js';
+import { Order } from '../../../src/relay/shared-floor/turns/order.js';
 
 export const faults = [
   'no mutual hearing',

@@ -1,6 +1,7 @@
 // Plays random histories of several relays that share a floor, in virtual time. A seed replays.
+
 import type { FloorMode } from '../../../src/protocol/codes.js';
-import type { Settings } from '../../../src/relay/shared-floor/parts.js';
+import type { Settings } from '../../../src/relay/shared-floor/bodies.js';
 import { type Fault, plant } from './faults.js';
 import { Judge } from './judge.js';
 import { SimRelay } from './sim-relay.js';

@@ -1,7 +1,7 @@
 // Judges relays in virtual time by what they announced, played and granted.
 import type { EndCode } from '../../../src/protocol/codes.js';
 import { compareTurns, type Turn } from '../../../src/protocol/turn.js';
-import type { BurstName } from '../../../src/relay/cluster/turns/plays.js';
+import type { BurstName } from '../../../src/relay/shared-floor/turns/plays.js';
 import { DEAD_MS, Overlaps } from './overlaps.js';
 import type { SimRelay } from './sim-relay.js';
 import type { SimSession } from './sim-session.js';

@@ -1,15 +1,6 @@
 // One relay in virtual time: the shared authority and the order of turns, with beacons and sessions as a node has them.
 
 import { NO_TURN, type Turn } from '../../../src/protocol/turn.js';
-import { homeOf } from '../../../src/relay/cluster/turns/home.js';
-import { Order } from '../../../src/relay/cluster/turns/order.js';
-import {
-  type BurstName,
-  type Ended,
-  type FrameHead,
-  isSame,
-  type Placed,
-} from '../../../src/relay/cluster/turns/plays.js';
 import { newCounts } from '../../../src/relay/figures/counts.js';
 import type { Verdict } from '../../../src/relay/floor/authority.js';
 import { type Claim, rankOf } from '../../../src/relay/floor/claim.js';
@@ -17,8 +8,17 @@ import { Talkgroup } from '../../../src/relay/members/members.js';
 import type { Beacon } from '../../../src/relay/nodes/beacon.js';
 import { Peers } from '../../../src/relay/nodes/peers/peers.js';
 import { createSharedAuthority, type SharedAuthority } from '../../../src/relay/shared-floor/authority.js';
-import type { FloorLink, PlayedTalk } from '../../../src/relay/shared-floor/link.js';
-import type { Part, PartVerdicts, Settings } from '../../../src/relay/shared-floor/parts.js';
+import type { Part, PartVerdicts, Placed, Settings } from '../../../src/relay/shared-floor/bodies.js';
+import { homeOf } from '../../../src/relay/shared-floor/home.js';
+import type { FloorLink } from '../../../src/relay/shared-floor/link.js';
+import { Order } from '../../../src/relay/shared-floor/turns/order.js';
+import type { PlayedTalk } from '../../../src/relay/shared-floor/turns/plays.js';
+import {
+  type BurstName,
+  type Ended,
+  type FrameHead,
+  isSame,
+} from '../../../src/relay/shared-floor/turns/plays.js';
 import { talkgroupRow } from '../relay/rows.js';
 import type { Fault } from './faults.js';
 import type { Judge } from './judge.js';
@@ -126,8 +126,8 @@ export class SimRelay implements Station {
     this.options = options;
     this.settings = options.settings;
     this.peers = new Peers(id);
-    const { mode, maxTalkMs } = options.settings;
-    this.talkgroup = new Talkgroup(talkgroupRow({ floor_mode: mode, max_talk_ms: maxTalkMs }));
+    const { revision, mode, maxTalkMs } = options.settings;
+    this.talkgroup = new Talkgroup(talkgroupRow({ revision, floor_mode: mode, max_talk_ms: maxTalkMs }));
     this.order = this.newOrder();
     this.authority = createSharedAuthority({
       counts: newCounts().floor,
@@ -223,13 +223,13 @@ export class SimRelay implements Station {
       relay: id,
       view: () => this.view,
       turns: () => turns,
-      settings: () => this.settings,
       adopt: (_talkgroup, settings) => this.read(settings),
       sendPart: (_talkgroup, to, part) => this.sendPart(to, part),
       sendVerdicts: (_talkgroup, to, verdicts) => this.say(to, { kind: 'verdicts', from: id, verdicts }),
       want: (_talkgroup, to, settings) => this.say(to, { kind: 'want', from: id, settings }),
       doubt: (_talkgroup, home) => this.ask(home),
       renewed: (_talkgroup, session, placed, nowMs) => this.renewed(session, placed, nowMs),
+      busy() {},
     };
   }
 
@@ -364,6 +364,7 @@ export class SimRelay implements Station {
     this.settings = settings;
     this.talkgroup.floorMode = settings.mode;
     this.talkgroup.maxTalkMs = settings.maxTalkMs;
+    this.talkgroup.revision = settings.revision;
     const nowMs = this.now();
     if (this.isOpen && !wasOpen) this.endPlayed(nowMs);
     if (wasOpen && !this.isOpen) {
@@ -485,7 +486,7 @@ export class SimRelay implements Station {
       case 'ended':
         return this.endOf(message.name, message.turn, message.ended, nowMs);
       case 'want':
-        return this.authority.wanted(this.talkgroup, from, message.settings, nowMs);
+        return this.authority.wanted(this.talkgroup, from, message, nowMs);
       case 'part':
         return this.takePart(from, message.part, nowMs);
       case 'verdicts':

@@ -9,15 +9,27 @@ import type { TalkgroupId, UserId } from '../../../src/ids.js';
 import type { EmergencyState } from '../../../src/protocol/codes.js';
 import { bodyOfPiece, readBody } from '../../../src/relay/cluster/bodies.js';
 import { newClusterCounts } from '../../../src/relay/cluster/counts.js';
+import type { Members } from '../../../src/relay/cluster/members.js';
 import { Stream } from '../../../src/relay/cluster/stream.js';
 import { createEmergencies } from '../../../src/relay/emergencies/emergencies.js';
+import { newFloorCounts } from '../../../src/relay/figures/floor-counts.js';
+import type { RemoteServices } from '../../../src/relay/floor/remote.js';
 import { Membership, Talkgroup, User } from '../../../src/relay/members/members.js';
 import { HeaderWriter, newHeader, readHeader } from '../../../src/relay/nodes/header.js';
+import { createSharedAuthority } from '../../../src/relay/shared-floor/authority.js';
+import type { TurnsServices } from '../../../src/relay/shared-floor/turns/turns.js';
+import { linkAlone } from '../cluster/alone.js';
 import { accountRow, talkgroupRow } from './rows.js';
 
 const TALKGROUP = '00000001-0000-4000-8000-000000000001' as TalkgroupId;
 const DOWN_MS = 1500;
 const TICK_MS = 250;
+
+// Bursts and members play no part here.
+const bursts = { in: () => new Set<never>(), remoteIn: () => new Set<never>() };
+const noBursts = { bursts } as unknown as RemoteServices & { bursts: typeof bursts };
+const noTurns = { bursts } as unknown as TurnsServices;
+const noMembers = { recounted() {} } as unknown as Members;
 
 /** A history's random numbers, from 0 to 1. */
 export type Random = () => number;
@@ -150,7 +162,7 @@ export function createWorld(count: number, random: Random) {
       });
     }
 
-    const stream: Stream<Talkgroup> = new Stream<Talkgroup>(
+    const stream: Stream = new Stream(
       {
         relay: number,
         bus: {
@@ -163,44 +175,21 @@ export function createWorld(count: number, random: Random) {
         },
         writer: new HeaderWriter(number, 1),
         isDraining: () => false,
-        stage: {
-          online: () => 1,
-          running: () => [],
-          begin: () => {
-            throw new Error('no bursts here');
-          },
-          page: () => ({ members: [], next: null }),
-          isHere: () => false,
-          movesOf: () => 0,
-          sessions: { keepMs: 0, max: 0, where: () => 'none', give: () => null },
-          counted() {},
-          reached() {},
-          noticed() {},
-          located() {},
-          delayed() {},
-          settings: () => ({ revision: 0, floor_mode: 'open', max_talk_ms: 0 }),
-          settled() {},
-          isWatched: () => false,
-          watchedElsewhere() {},
-          toldElsewhere() {},
-          emergencies: emergencies.elsewhere,
-          floor: {
-            placedOf: () => null,
-            askedWith: () => null,
-            rankOf: () => 0,
-            viewed() {},
-            part() {},
-            verdicts() {},
-            wanted() {},
-            ready() {},
-            fenced() {},
-            ended() {},
-            missed() {},
-            busy() {},
-            isUsed: () => false,
-            forget() {},
-          },
-        },
+        emergencies: emergencies.elsewhere,
+        fanout: { onlineHere: () => 1 },
+        presence: { isWatched: () => false, watchedElsewhere() {} },
+        members: noMembers,
+        remote: noBursts,
+        floors: createSharedAuthority({
+          counts: newFloorCounts(),
+          limits: { talkersMax: 32, talksPerUser: 2 },
+          bursts: noBursts.bursts,
+          onVerdicts() {},
+          link: linkAlone,
+        }),
+        turns: noTurns,
+        movesOf: () => undefined,
+        settled() {},
         counts: newClusterCounts(),
         nowMs: () => nowMs,
         ask: (to) => ask(to),

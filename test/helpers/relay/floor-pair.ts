@@ -1,7 +1,7 @@
 // Two relays that share the floors of their talkgroups, and what their radios hear of them.
 import type { Test } from 'tap';
 import type { FloorMode } from '../../../src/protocol/codes.js';
-import { homeOf } from '../../../src/relay/cluster/turns/home.js';
+import { homeOf } from '../../../src/relay/shared-floor/home.js';
 import { createMemoryNetwork } from './memory-bus.js';
 import { directory, type RelayOn, reached, relayOn, sharing } from './relays.js';
 

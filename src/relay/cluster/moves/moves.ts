@@ -5,6 +5,7 @@
 import { bodyOf } from '../../nodes/body.js';
 import { type Kind, kinds } from '../../nodes/header.js';
 import type { ClusterCounts } from '../counts.js';
+import { Questions } from '../question.js';
 import type { Found, MovedSession, Taken, WantedSession } from './bodies.js';
 
 /** Where a session is: at this relay with a socket or without one, at another one, or nowhere known. */
@@ -48,14 +49,6 @@ const ASKS_MAX = 20_000;
 /** What was given away is kept for this time (ms), because the answer may be lost. */
 const COPY_MS = 3000;
 
-interface Asking {
-  readonly relay: number;
-  /** Of the answer. */
-  readonly kind: Kind;
-  /** null: the relay did not answer in time, or is down. */
-  readonly done: (answer: Found | Taken | null) => void;
-}
-
 interface Copy {
   readonly to: number;
   readonly ask: number;
@@ -65,8 +58,8 @@ interface Copy {
 
 export class Moves {
   private readonly options: MovesOptions;
-  private readonly asks = new Map<number, Asking>();
-  private last = 0;
+  private readonly finds = new Questions<Found>(AGAIN_MS);
+  private readonly takes = new Questions<Taken>(AGAIN_MS);
   /** By key, the oldest first: sessions given away, for COPY_MS. */
   private readonly copies = new Map<string, Copy>();
   /** By key, the oldest first: where sessions went. At most `sessions.max`, the oldest is forgotten first. */
@@ -84,7 +77,7 @@ export class Moves {
     // It may have been here and gone on.
     const first = this.went.get(wanted.key)?.to ?? named;
     const isElsewhere = first !== this.options.relay && this.options.isUp(first);
-    if (!isElsewhere || this.asks.size >= ASKS_MAX) return null;
+    if (!isElsewhere || this.finds.size >= ASKS_MAX) return null;
     return this.findAt(first, wanted, this.options.nowMs() + FIND_MS_MAX);
   }
 
@@ -92,7 +85,7 @@ export class Moves {
     let relay = first;
     for (let hop = 0; hop < HOPS_MAX; hop++) {
       const msMax = untilMs - this.options.nowMs();
-      const found = await this.ask<Found>(relay, [kinds.find, kinds.found], wanted, msMax);
+      const found = await this.ask(this.finds, relay, kinds.find, wanted, msMax);
       if (found === null) {
         this.options.counts.moved.lost++;
         return null;
@@ -106,7 +99,7 @@ export class Moves {
 
   /** Takes the session from the relay that has it. null: somebody else has it, or no answer came in 600 ms. */
   async take(relay: number, wanted: Wanted): Promise<MovedSession | null> {
-    const taken = await this.ask<Taken>(relay, [kinds.take, kinds.taken], wanted, TAKE_MS_MAX);
+    const taken = await this.ask(this.takes, relay, kinds.take, wanted, TAKE_MS_MAX);
     const { moved } = this.options.counts;
     if (taken === null) moved.lost++;
     if (taken === null || taken.moved === null) return null;
@@ -115,36 +108,30 @@ export class Moves {
     return taken.moved;
   }
 
-  private ask<Answer extends Found | Taken>(
+  /** null: the relay did not answer in time, or is down. */
+  private async ask<Answer>(
+    questions: Questions<Answer>,
     relay: number,
-    [kind, answer]: readonly [Kind, Kind],
+    kind: Kind,
     wanted: Wanted,
     msMax: number,
   ): Promise<Answer | null> {
     const { isUp, say } = this.options;
-    if (!isUp(relay) || msMax <= 0) return Promise.resolve(null);
-    this.last = (this.last + 1) % 2 ** 32;
-    const ask = this.last;
+    if (!isUp(relay) || msMax <= 0) return null;
+    const ask = questions.next();
     const body = bodyOf({ ask, ...wanted });
-    return new Promise((resolve) => {
-      const again = setInterval(() => say(relay, kind, body), AGAIN_MS);
-      // Timers run before sockets are read: after a stall of our own the answer may be there.
-      const timer = setTimeout(() => setImmediate(done, null), msMax);
-      const done: Asking['done'] = (told) => {
-        clearInterval(again);
-        clearTimeout(timer);
-        this.asks.delete(ask);
-        resolve(told as Answer | null); // of the kind asked for
-      };
-      this.asks.set(ask, { relay, kind: answer, done });
-      say(relay, kind, body);
-    });
+    const { told } = await questions.ask(ask, [relay], msMax, () => say(relay, kind, body));
+    return told[0] ?? null;
   }
 
-  /** The answer to a question of this relay. It is ignored when no request waits for it any more. */
-  answered(relay: number, kind: Kind, answer: Found | Taken): void {
-    const one = this.asks.get(answer.ask);
-    if (one?.relay === relay && one.kind === kind) one.done(answer);
+  /** The other relay says where the session is. */
+  found(relay: number, found: Found): void {
+    this.finds.answered(relay, found.ask, found);
+  }
+
+  /** The other relay hands the session over, or has none. */
+  taken(relay: number, taken: Taken): void {
+    this.takes.answered(relay, taken.ask, taken);
   }
 
   /** Another relay looks for a session. */
@@ -191,11 +178,13 @@ export class Moves {
 
   /** The relay is down. */
   forget(relay: number): void {
-    for (const one of [...this.asks.values()]) if (one.relay === relay) one.done(null);
+    this.finds.forget(relay);
+    this.takes.forget(relay);
   }
 
-  /** Nobody waits any longer. */
+  /** Nothing is waited for any longer. */
   close(): void {
-    for (const { done } of [...this.asks.values()]) done(null);
+    this.finds.close();
+    this.takes.close();
   }
 }

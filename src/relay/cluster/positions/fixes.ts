@@ -6,7 +6,8 @@ import type { DeviceId } from '../../../ids.js';
 import type { LatestFix } from '../../../protocol/fix.js';
 import { bodyOf } from '../../nodes/body.js';
 import { POSITIONS, type Subject } from '../../nodes/bus.js';
-import { type Kind, kinds } from '../../nodes/header.js';
+import { HEADER_BYTES, type Kind, kinds } from '../../nodes/header.js';
+import type { Nodes } from '../../nodes/nodes.js';
 import type { Peers } from '../../nodes/peers/peers.js';
 import { FIXES_MAX, type Fixes, readBody } from '../bodies.js';
 import type { ClusterCounts } from '../counts.js';
@@ -18,22 +19,18 @@ export interface FixesOptions {
   readonly beacon: () => void;
   /** false: the bus did not take it. */
   readonly say: (subject: Subject, kind: Kind, body: Uint8Array) => boolean;
-  readonly subscribe: (subject: Subject, receive: (from: number, body: Uint8Array) => void) => () => void;
+  readonly listen: Nodes['listen'];
   /** Another relay has stored these. */
   readonly located: (fixes: readonly LatestFix[]) => void;
 }
 
-export function createFixes({ peers, counts, beacon, say, subscribe, located }: FixesOptions) {
+export function createFixes({ peers, counts, beacon, say, listen, located }: FixesOptions) {
   let end: (() => void) | null = null;
 
-  function receive(from: number, bytes: Uint8Array): void {
-    if (!peers.isUp(from)) {
-      counts.strange++;
-      return;
-    }
+  function receive(bytes: Uint8Array): boolean {
     const body = readBody('fixes', bytes);
-    if (body === null) counts.unreadable++;
-    else located(body.fixes.map(fixOf));
+    if (body !== null) located(body.fixes.map(fixOf));
+    return body !== null;
   }
 
   return {
@@ -41,7 +38,7 @@ export function createFixes({ peers, counts, beacon, say, subscribe, located }: 
     watch(isWanted: boolean): void {
       if (isWanted === peers.isWatching) return;
       peers.isWatching = isWanted;
-      if (isWanted) end = subscribe(POSITIONS, receive);
+      if (isWanted) end = listen(POSITIONS, (_header, bytes) => receive(bytes.subarray(HEADER_BYTES)));
       else end?.();
       beacon();
     },

@@ -1,6 +1,7 @@
 // Keeps what is held back in the order of turns: bursts of other relays, and a grant to a session of this relay.
 import { compareTurns, laterTurn, type Turn } from '../../../protocol/turn.js';
-import { type BurstName, type Ended, isSame, type Placed, type Views } from './plays.js';
+import type { Placed } from '../bodies.js';
+import { type BurstName, type Ended, isSame, type Views } from './plays.js';
 
 /** The burst that plays. */
 export interface On<B> {

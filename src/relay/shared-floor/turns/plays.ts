@@ -1,6 +1,8 @@
 // Describes bursts of one talkgroup as the order of their turns sees them, and what becomes of them.
 import type { EndCode } from '../../../protocol/codes.js';
 import type { Turn } from '../../../protocol/turn.js';
+import type { Claim } from '../../floor/claim.js';
+import type { RemoteBurst } from '../../floor/remote.js';
 
 /** A burst by its names for ever, and `relay`, where its session is now. */
 export interface BurstName {
@@ -11,25 +13,14 @@ export interface BurstName {
   readonly burst: number;
 }
 
-export const isSame = (one: BurstName, other: BurstName) =>
-  one.session === other.session && one.burst === other.burst;
+type Name = Pick<BurstName, 'session' | 'burst'>;
+export const isSame = (one: Name, other: Name) => one.session === other.session && one.burst === other.burst;
 
 /** Whether the session of the burst has moved since it was told as `known`. */
 export const hasMoved = (known: BurstName, told: BurstName) => (told.moves ?? 0) > (known.moves ?? 0);
 
-/** How the home placed a grant: behind the burst with the turn `after`, the last one of which it knew that it began. */
-export interface Placed {
-  readonly turn: Turn;
-  readonly after: Turn;
-  /** How that one ended. */
-  readonly afterCode: EndCode;
-}
-
 /** What a talker asked for the floor with. `priority` is its own, whatever it counts as. */
-export interface AskedWith {
-  readonly priority: number;
-  readonly isAdmin: boolean;
-}
+export type AskedWith = Pick<Claim, 'priority' | 'isAdmin'>;
 
 export interface Ended {
   readonly code: EndCode;
@@ -70,3 +61,32 @@ export interface FrameHead extends BurstName {
  * once in 250 ms.
  */
 export type FrameFate = 'played' | 'held' | 'dropped' | 'unknown' | 'fenced';
+
+/** The burst of another relay that plays here. */
+export interface PlayedTalk {
+  readonly relay: number;
+  readonly claim: Claim;
+  readonly turn: Turn;
+  /** When it began (monotonic ms). */
+  readonly startedAtMs: number;
+  /** When its last frame came here, or its start (monotonic ms). */
+  readonly frameAtMs: number;
+}
+
+/** Plays one burst of another relay here. */
+export type PlayedBurst = Pick<RemoteBurst, 'frame' | 'missed' | 'end' | 'drop'>;
+
+/** Bursts of other relays that were heard in `open`. One of them may go on with a turn. */
+export interface KeptBursts {
+  /** null: it is none of them. From now on it is none of them. `index` is that of the last frame. */
+  take(session: number, burst: number): { readonly played: PlayedBurst; readonly index: number } | null;
+  /** They do not go on: another burst begins. */
+  end(): void;
+}
+
+/** A burst that goes on in `open`. */
+export interface HandedOver {
+  readonly relay: number;
+  readonly session: number;
+  readonly heard: { burst: number; played: PlayedBurst; seq: number; index: number };
+}
