@@ -91,7 +91,8 @@ const walls: Wall[] = [
       file.path.startsWith('src/relay/nodes/')
         ? importing(
             file,
-            ({ from, isType }) => !isType && /^src\/(?!relay\/nodes\/|protocol\/|typebox\.ts$|histogram\.ts$)/.test(from),
+            ({ from, isType }) =>
+              !isType && /^src\/(?!relay\/nodes\/|protocol\/|typebox\.ts$|histogram\.ts$)/.test(from),
           )
         : [],
   },
