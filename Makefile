@@ -171,7 +171,8 @@ admin: build ## add an administrator: make admin NAME=ann (asks for the password
 	@$(NODE) dist/src/cli.js admin add $(if $(PROMOTE),--promote) '$(NAME)'
 
 # Settings come from the command line or the environment; without SEED a random one, which is printed. NODES=3 breaks
-# three nodes over NATS, in episodes of 10 s with two faults each, and needs nats-server.
+# three nodes over NATS, in episodes of 10 s with two faults each, and needs nats-server. OLD_BUILD=folder runs the build
+# in that folder on one of them.
 chaos: build ## inject faults under load and check every invariant: make chaos NODES=3 SEED=n MINUTES=m
 	$(NODE) dist/test/helpers/run.js $(NODE) dist/test/chaos/run.js
 

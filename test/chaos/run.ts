@@ -3,6 +3,7 @@
 //   make chaos                       a random seed, two minutes
 //   make chaos SEED=42 MINUTES=30    the schedules of seed 42, 43, 44, ...
 //   make chaos NODES=3               three nodes over NATS, in episodes of 10 s with two faults each
+//   make chaos NODES=3 OLD_BUILD=…   one of them runs the build in that folder, in each episode another one
 //
 // An episode's seed decides its faults, their particulars and their times; the next episode has the next seed, so that
 // `SEED=n` with the seed of a broken one plays its schedule first. How load and faults meet is up to the machine: a
@@ -21,6 +22,8 @@ const minutes = numberFrom('MINUTES', 2);
 const nodes = numberFrom('NODES', 1);
 const episodeS = numberFrom('EPISODE_S', nodes === 1 ? 30 : 10);
 if (nodes !== 1 && nodes !== 3) throw new Error(`NODES is 1 or 3, not ${nodes}`);
+const oldBuild = process.env.OLD_BUILD ?? '';
+if (oldBuild !== '' && nodes !== 3) throw new Error('OLD_BUILD needs NODES=3');
 
 /** Breaches of one kind beyond this many are counted, not shown. */
 const SHOWN_MAX = 8;
@@ -37,7 +40,9 @@ const settings = {
   DRAIN_MS: '1000',
   RELAY_THREADS: process.env.RELAY_THREADS ?? '1',
 };
-const run: Run = await (nodes === 1 ? openOneNode : openThreeNodes)(settings, seed);
+const run: Run = await (nodes === 1
+  ? openOneNode(settings, seed)
+  : openThreeNodes(settings, { seed, oldBuild }));
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => void leave(signal));
 try {
   process.exitCode = await play();
@@ -77,7 +82,8 @@ function tell(episode: number, report: EpisodeReport): void {
   console.log(`  the service's last words:`);
   for (const line of run.lastLines(LOG_LINES_SHOWN)) console.log(`    ${line}`);
   console.log(`  what each radio heard: ${writeRecord(episode, report)}`);
-  const ofNodes = nodes === 1 ? '' : ` NODES=${nodes}`;
+  const ofBuild = oldBuild === '' ? '' : ` OLD_BUILD=${oldBuild}`;
+  const ofNodes = nodes === 1 ? '' : ` NODES=${nodes}${ofBuild}`;
   console.log(`  again: make chaos SEED=${episode} EPISODE_S=${episodeS}${ofNodes}`);
 }
 

@@ -7,13 +7,16 @@ import { fileURLToPath } from 'node:url';
 import { freePort } from '../helpers/programs.js';
 import type { Absence, Exit, Footprint } from './history.js';
 
-const MAIN = process.env.CHAOS_MAIN ?? fileURLToPath(new URL('../../src/main.js', import.meta.url));
+/** Of this build. */
+export const MAIN = process.env.CHAOS_MAIN ?? fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const LINES_KEPT = 400;
 const START_MS_MAX = 30_000;
 /** Let the garbage go before the memory is read; the signal does nothing unless somebody listens. */
 const COLLECTOR = `data:text/javascript,process.on('SIGWINCH', () => globalThis.gc())`;
 
 export interface Server {
+  /** What it runs when it is started. */
+  main: string;
   readonly rest: string;
   readonly wsPort: number;
   readonly exits: Exit[];
@@ -49,7 +52,7 @@ export async function createServerProcess(environment: Record<string, string>): 
   async function start(): Promise<void> {
     const started = spawn(
       process.execPath,
-      ['--expose-gc', '--import', COLLECTOR, '--enable-source-maps', MAIN],
+      ['--expose-gc', '--import', COLLECTOR, '--enable-source-maps', server.main],
       {
         env,
         stdio: ['ignore', 'pipe', 'pipe'],
@@ -78,7 +81,7 @@ export async function createServerProcess(environment: Record<string, string>): 
     const late = pause(START_MS_MAX, 'late' as const, { ref: false });
     const outcome = await Promise.race([ready, gone.then(() => 'ended' as const), late]);
     if (outcome !== undefined)
-      throw new Error(`the service did not start (${outcome}): ${lines.slice(-5).join('\n')}`);
+      throw new Error(`${server.main} did not start (${outcome}): ${lines.slice(-5).join('\n')}`);
     const away = absences.at(-1);
     // An absence ends with the start that follows it.
     if (away?.untilMs === Number.POSITIVE_INFINITY)
@@ -94,7 +97,8 @@ export async function createServerProcess(environment: Record<string, string>): 
     await gone;
   }
 
-  return {
+  const server: Server = {
+    main: MAIN,
     rest: `http://127.0.0.1:${port}`,
     wsPort,
     exits,
@@ -123,6 +127,7 @@ export async function createServerProcess(environment: Record<string, string>): 
       await gone;
     },
   };
+  return server;
 }
 
 function readLines(stream: NodeJS.ReadableStream | null, onLine: (line: string) => void): void {

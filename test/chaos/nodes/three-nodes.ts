@@ -6,6 +6,7 @@ import { randomFrom } from '../../helpers/random.js';
 import { openPart, type Part, playEpisode, type Run, type Subject, watchStalls } from '../episode.js';
 import { type Breach, breaches } from '../invariants.js';
 import { recover } from '../recovery.js';
+import { dealBuilds, mainOf } from './builds.js';
 import { type Cluster, openCluster, ownerOf } from './cluster.js';
 import { scheduleOverNodes } from './faults.js';
 import { breachesOverNodes } from './judge.js';
@@ -17,8 +18,12 @@ const FREE_MS_MAX = 8000;
 /** Between two parts of the judgement. */
 const LINKS_MS = 50;
 
-/** Starts all of it. */
-export async function openThreeNodes(settings: Record<string, string>, seed: number): Promise<Run> {
+/** Starts all of it. `oldBuild` is the folder of another build that runs one of the nodes. Empty: none. */
+export async function openThreeNodes(
+  settings: Record<string, string>,
+  { seed, oldBuild }: { readonly seed: number; readonly oldBuild: string },
+): Promise<Run> {
+  const oldMain = oldBuild === '' ? null : mainOf(oldBuild);
   if (programPath('nats-server') === null)
     throw new Error('nats-server is not installed. On Debian: apt-get install nats-server');
   const owner = ownerOf();
@@ -54,7 +59,19 @@ export async function openThreeNodes(settings: Record<string, string>, seed: num
       const memory = parts.map(({ baseline }) => `${baseline.residentMiB} MiB`);
       return `${scenes.flatMap(({ crew }) => crew).length} radios; ${memory.join(', ')} before the first`;
     },
-    play: (episode, ms) => playEpisode(subject, { seed: episode, ms }),
+    async play(episode, ms) {
+      if (oldMain === null) return playEpisode(subject, { seed: episode, ms });
+      const found: Breach[] = [];
+      const servers = scenes.map(({ server }) => server);
+      const old = await dealBuilds(servers, { oldMain, episode });
+      // Before the episode: what is lost while a node changes its build is not judged, and all must be well then.
+      await recoverOverNodes(cluster).catch(({ message }: Error) => {
+        found.push({ invariant: 'builds', what: message });
+      });
+      const report = await playEpisode(subject, { seed: episode, ms });
+      const figures = `node ${old} runs ${oldMain}\n  ${report.figures}`;
+      return { ...report, figures, breaches: [...found, ...report.breaches] };
+    },
     lastLines: (count) =>
       scenes.flatMap(({ server }, at) => server.lastLines(count).map((line) => `node ${at}: ${line}`)),
     close: owner.close,
