@@ -9,6 +9,7 @@ import { HeaderWriter, type Kind, kinds } from '../../src/relay/cluster/header.j
 import type { Shared, Stage } from '../../src/relay/cluster/stage.js';
 import { eventually } from '../helpers/eventually.js';
 import { randomOf } from '../helpers/random.js';
+import { clockAt } from '../helpers/relay/clocks.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {
   DATABASE,
@@ -144,7 +145,7 @@ function heardWithClock(t: Test) {
       ...{ onChange: nothing, doubt: nothing, close: async () => {} },
     },
     stage,
-    nowMs: () => nowMs,
+    clock: clockAt(() => nowMs),
     fairMs: () => fairMs,
     log: { info: nothing, error: (_fields, message) => t.fail(message) },
   });

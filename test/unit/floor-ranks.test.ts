@@ -7,6 +7,7 @@ import { createLocalAuthority } from '../../src/relay/floor/authority.js';
 import { type Claim, preempts, priorityOf, rankOf } from '../../src/relay/floor/claim.js';
 import { createFloors, type FloorsJoining } from '../../src/relay/hub/floors.js';
 import { Talkgroup } from '../../src/relay/members/members.js';
+import { clockAt } from '../helpers/relay/clocks.js';
 import { talkgroupRow } from '../helpers/relay/rows.js';
 
 const claim = (session: number, priority: number, over: Partial<Claim> = {}): Claim => ({
@@ -35,7 +36,7 @@ function home(t: Test, far: Claim, isTold = true) {
   const floors = createFloors({
     authorityOf: createLocalAuthority,
     fanout: { tell() {} },
-    nowMs: () => 0,
+    clock: clockAt(() => 0),
     log: { error() {} },
     counts: newCounts().floor,
     limits: { talkersMax: 32, talksPerUser: 2 },

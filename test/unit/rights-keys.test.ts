@@ -5,6 +5,7 @@ import type { Account, TalkgroupRow } from '../../src/directory/records.js';
 import type { TalkgroupId, UserId } from '../../src/ids.js';
 import type { LiveSession, Talkgroup } from '../../src/relay/members/members.js';
 import { createRights } from '../../src/relay/rights/rights.js';
+import { clockAt } from '../helpers/relay/clocks.js';
 import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 const fire = 'fire' as TalkgroupId;
@@ -42,7 +43,7 @@ function newRights({ readMs = 0 } = {}) {
       hearing: ({ user }) => void heard.push(user.id),
       failed: (_user, error) => t.fail(String(error)),
     },
-    nowMs: () => 0,
+    clock: clockAt(() => 0),
     batch: 50,
     waitingMax: 100,
     log: { error: (_fields, message) => t.fail(message) },

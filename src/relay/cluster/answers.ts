@@ -1,5 +1,7 @@
 // Waits for what the other relays have of talkgroups that have their first receiver here.
 
+import type { Clock, Timer } from '../clock.js';
+
 /** An unanswered question is asked again after this time (ms). */
 const AGAIN_MS = 25;
 /** After this number of times, an answer is not waited for any longer: 100 ms, fifty round trips. */
@@ -23,18 +25,20 @@ export class Answers {
   /** By the number of the talkgroup. */
   private readonly open = new Map<number, Open>();
   private readonly again: (relay: number, number: number) => void;
-  private timer: NodeJS.Timeout | null = null;
+  private readonly clock: Clock;
+  private timer: Timer | null = null;
 
   /** `again` repeats a question. */
-  constructor(again: (relay: number, number: number) => void) {
+  constructor(again: (relay: number, number: number) => void, clock: Clock) {
     this.again = again;
+    this.clock = clock;
   }
 
   /** These relays were asked about the talkgroup. */
   asked(relays: readonly number[], number: number): void {
     if (relays.length === 0) return;
     this.open.set(number, { relays: new Set(relays), waiting: new Set(), times: 0 });
-    this.timer ??= setInterval(() => this.tick(), AGAIN_MS);
+    this.timer ??= this.clock.every(AGAIN_MS, () => this.tick());
   }
 
   answered(relay: number, number: number): void {
@@ -79,7 +83,7 @@ export class Answers {
   private settle(number: number, { waiting }: Open): void {
     this.open.delete(number);
     if (this.open.size === 0 && this.timer !== null) {
-      clearInterval(this.timer);
+      this.clock.stop(this.timer);
       this.timer = null;
     }
     for (const one of waiting) {

@@ -1,4 +1,5 @@
 // Asks other relays for their members of a talkgroup, and waits for the answers for a short time.
+import type { Clock } from '../clock.js';
 import { bodyOf, type MembersAsked, type MembersTold } from './bodies.js';
 
 /** A relay that has not answered after this time (ms) is asked again: a message may be lost. */
@@ -21,12 +22,14 @@ interface Waiting {
 
 export class MemberAsks {
   private readonly send: (relay: number, body: Uint8Array) => void;
+  private readonly clock: Clock;
   private readonly waiting = new Map<number, Waiting>();
   private last = 0;
 
   /** `send` asks one relay. */
-  constructor(send: (relay: number, body: Uint8Array) => void) {
+  constructor(send: (relay: number, body: Uint8Array) => void, clock: Clock) {
     this.send = send;
+    this.clock = clock;
   }
 
   /** Resolves when all of them have answered, or in time without the others. */
@@ -37,7 +40,7 @@ export class MemberAsks {
     const unanswered = new Set(relays);
     return new Promise((resolve) => {
       const done = () => {
-        clearInterval(timer);
+        this.clock.stop(timer);
         this.waiting.delete(ask);
         resolve({ told, isWhole: unanswered.size === 0 });
       };
@@ -48,11 +51,11 @@ export class MemberAsks {
         for (const relay of unanswered) this.send(relay, body);
       };
       let times = 0;
-      const timer = setInterval(() => {
+      const timer = this.clock.every(AGAIN_MS, () => {
         times++;
         if (times < TIMES_MAX) send();
         else done();
-      }, AGAIN_MS);
+      });
       send();
     });
   }

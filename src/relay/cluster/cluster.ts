@@ -27,7 +27,8 @@ const SETTLED_MS = 4 * BEACON_MS;
 export function createCluster<Talkgroup extends Shared>(
   options: ClusterOptions<Talkgroup>,
 ): Cluster<Talkgroup> {
-  const { relay, database, bus, node, keys, lastSeq, stage, nowMs, fairMs, log } = options;
+  const { relay, database, bus, node, keys, lastSeq, stage, clock, fairMs, log } = options;
+  const { nowMs } = clock;
   const counts = newClusterCounts();
   const writer = new HeaderWriter(relay, database);
   writer.setWay(bus.counts.ups);
@@ -36,13 +37,13 @@ export function createCluster<Talkgroup extends Shared>(
   const stalls = new Stalls();
   const relayLog = new RelayLog(database, counts, log);
   const moves = new Moves({
-    ...{ relay, counts, nowMs, sessions: stage.sessions },
+    ...{ relay, counts, clock, sessions: stage.sessions },
     isUp: (other) => peers.isUp(other),
     say: (other, kind, body) => say(relaySubject(other), kind, body),
   });
-  const later = (act: () => void) => void setImmediate(guarded, act);
+  const later = (act: () => void) => clock.soon(guarded, act);
   const questions = createQuestions<Talkgroup>({
-    ...{ moves, nowMs, page: stage.page, floor: stage.floor },
+    ...{ moves, clock, page: stage.page, floor: stage.floor },
     streamOf: (number) => streams.at(number),
     say: (other, kind, body) => say(relaySubject(other), kind, body),
     later,
@@ -50,7 +51,7 @@ export function createCluster<Talkgroup extends Shared>(
   });
   const { ask } = questions;
   const streams: Streams<Talkgroup> = createStreams<Talkgroup>({
-    ...{ relay, bus, writer, lastSeq, stage, counts, nowMs, ask, later },
+    ...{ relay, bus, writer, lastSeq, stage, counts, clock, nowMs, ask, later },
     isUp: () => bus.isUp,
     isDraining: (other) => peers.isDraining(other),
     up: () => peers.up,
@@ -195,7 +196,7 @@ export function createCluster<Talkgroup extends Shared>(
   const ends = [subscribe(relaySubject(relay), receiveForUs), subscribe(EVERY_RELAY, receiveForAll)];
   // After the sockets were read: what waited in them while this relay stood still was sent in time.
   const startedAtMs = nowMs();
-  const timer = setInterval(() => setImmediate(guarded, tick), BEACON_MS);
+  const timer = clock.every(BEACON_MS, () => clock.soon(guarded, tick));
   bus.onChange((isUp) => {
     if (!isUp) return;
     writer.setWay(bus.counts.ups);
@@ -249,7 +250,7 @@ export function createCluster<Talkgroup extends Shared>(
       ...streams.figures(),
     }),
     async close() {
-      clearInterval(timer);
+      clock.stop(timer);
       questions.close();
       streams.close();
       say(EVERY_RELAY, kinds.leave, NO_BODY);

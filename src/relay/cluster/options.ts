@@ -1,6 +1,7 @@
 // Describes what the cluster uses of its relay, and what the relay uses of the cluster.
 import type { Reach } from '../../protocol/codes.js';
 import type { LatestFix } from '../../protocol/fix.js';
+import type { Clock } from '../clock.js';
 import type { MembersAnswers } from './asks.js';
 import type { Bus } from './bus.js';
 import type { ClusterFigures } from './counts.js';
@@ -23,9 +24,8 @@ export interface ClusterOptions<Talkgroup extends Shared> {
   /** The numbers of its messages about talkgroups follow this one. */
   readonly lastSeq: number;
   readonly stage: Stage<Talkgroup>;
-  /** Monotonic ms. */
-  readonly nowMs: () => number;
-  /** The same without the time that this relay stood still. */
+  readonly clock: Clock;
+  /** Monotonic ms without the time that this relay stood still. */
   readonly fairMs: () => number;
   readonly log: Log;
 }

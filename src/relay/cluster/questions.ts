@@ -1,4 +1,5 @@
 // Asks single relays about talkgroups, and answers what they ask: what runs there, and which members they have.
+import type { Clock, Timer } from '../clock.js';
 import { Asking } from './asking.js';
 import { MemberAsks } from './asks.js';
 import {
@@ -34,15 +35,16 @@ export interface QuestionsOptions<Talkgroup extends Shared> {
   readonly later: (act: () => void) => void;
   /** The relay has said what it has of this talkgroup. */
   readonly answered: (relay: number, number: number) => void;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
 }
 
 export function createQuestions<Talkgroup extends Shared>(options: QuestionsOptions<Talkgroup>) {
-  const { streamOf, page, moves, floor, say, later, answered, nowMs } = options;
+  const { streamOf, page, moves, floor, say, later, answered, clock } = options;
+  const { nowMs } = clock;
   const asking = new Asking();
   const telling = new Map<number, Set<number>>();
-  const memberAsks = new MemberAsks((relay, body) => say(relay, kinds.membersAsked, body));
-  let timer: NodeJS.Timeout | null = null;
+  const memberAsks = new MemberAsks((relay, body) => say(relay, kinds.membersAsked, body), clock);
+  let timer: Timer | null = null;
   let isArmed = false;
   let isTelling = false;
 
@@ -62,7 +64,7 @@ export function createQuestions<Talkgroup extends Shared>(options: QuestionsOpti
   }
 
   function arm(ms: number): void {
-    if (!isArmed) timer = setTimeout(() => later(askNow), ms);
+    if (!isArmed) timer = clock.after(ms, () => later(askNow));
     isArmed = true;
   }
 
@@ -212,7 +214,7 @@ export function createQuestions<Talkgroup extends Shared>(options: QuestionsOpti
     },
 
     close(): void {
-      if (timer !== null) clearTimeout(timer);
+      if (timer !== null) clock.stop(timer);
       memberAsks.close();
       moves.close();
     },

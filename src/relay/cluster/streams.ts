@@ -1,4 +1,5 @@
 // Keeps a stream for each talkgroup with receivers here: joins with the first one, leaves after the last.
+import type { Clock } from '../clock.js';
 import { Answers } from './answers.js';
 import { Listing } from './listing.js';
 import { Losses } from './losses.js';
@@ -9,6 +10,7 @@ import { Stream, type StreamServices } from './stream.js';
 const ARRIVAL_MS_MAX = 1000;
 
 export interface StreamsOptions<Talkgroup extends Shared> extends StreamServices<Talkgroup> {
+  readonly clock: Clock;
   /** The numbers of the messages follow this one. */
   readonly lastSeq: number;
   /** Whether the bus is up. */
@@ -38,7 +40,7 @@ export function createStreams<Talkgroup extends Shared>(options: StreamsOptions<
   const joined = new Map<number, Joined<Talkgroup>>();
   /** Talkgroups where sessions came or went since the last tick, or are expected. */
   const changing = new Set<Stream<Talkgroup>>();
-  const answers = new Answers(ask);
+  const answers = new Answers(ask, options.clock);
   const listing = new Listing();
   const losses = new Losses(streams, options.later);
   /** The greatest number of a message about a talkgroup that was left: none is used twice. */

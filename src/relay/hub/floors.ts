@@ -3,6 +3,7 @@
 import type { UserId } from '../../ids.js';
 import type { RunningTalker } from '../../protocol/bodies.js';
 import { NO_TURN } from '../../protocol/turn.js';
+import type { Clock, Timer } from '../clock.js';
 import { CLAIMS_MAX } from '../cluster/floor-bodies.js';
 import type { Cluster } from '../cluster/options.js';
 import type { FloorStage } from '../cluster/stage.js';
@@ -21,7 +22,7 @@ export interface FloorsOptions extends LocalAuthorityOptions {
   /** Makes the one that decides alone. */
   readonly authorityOf: (options: LocalAuthorityOptions) => Authority;
   readonly fanout: Pick<Fanout, 'tell'>;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   readonly log: { error(fields: object, message: string): void };
 }
 
@@ -55,11 +56,11 @@ const NO_FLOOR = { over: 'disconnected' } as const;
 export type Floors = ReturnType<typeof createFloors>;
 
 export function createFloors(options: FloorsOptions) {
-  const { authorityOf, fanout, nowMs, log, onVerdicts, ...services } = options;
+  const { authorityOf, fanout, clock, log, onVerdicts, ...services } = options;
   const counts: FloorsCounts = { unanswered: 0, collisions: 0, rebuilt: 0, viewsDiffer: 0 };
   let authority: Authority = authorityOf(options);
   let shares: Pick<SharedAuthority, 'leave' | 'enter' | 'entered'> | null = null;
-  let timer: NodeJS.Timeout | null = null;
+  let timer: Timer | null = null;
   let isClosed = false;
 
   /** While every floor is decided by the relay itself: one more call for each claim. */
@@ -150,13 +151,13 @@ export function createFloors(options: FloorsOptions) {
       for (const talkgroup of shared.repeating()) {
         isNeeded = true;
         try {
-          shared.repeat(talkgroup, nowMs());
+          shared.repeat(talkgroup, clock.nowMs());
         } catch (error) {
           log.error({ talkgroup: talkgroup.id, err: error }, 'a shared floor failed');
         }
       }
       if (isNeeded || timer === null) return;
-      clearInterval(timer);
+      clock.stop(timer);
       timer = null;
     }
 
@@ -165,7 +166,7 @@ export function createFloors(options: FloorsOptions) {
      * here would walk all floors, and a relay that comes or goes asks it for each floor.
      */
     function busy(): void {
-      if (timer === null && !isClosed) timer = setInterval(repeat, REPEAT_MS);
+      if (timer === null && !isClosed) timer = clock.every(REPEAT_MS, repeat);
     }
 
     /** After each call there may be something to repeat. */
@@ -231,7 +232,7 @@ export function createFloors(options: FloorsOptions) {
     counts,
     close(): void {
       isClosed = true;
-      if (timer !== null) clearInterval(timer);
+      if (timer !== null) clock.stop(timer);
       timer = null;
     },
   };

@@ -5,6 +5,7 @@ import { type Histogram, LOOP_DELAYS_MS, newHistogram, observe } from '../../his
 import type { Member } from '../../protocol/bodies.js';
 import type { LatestFix } from '../../protocol/fix.js';
 import { textOf } from '../../protocol/server-messages.js';
+import type { Clock } from '../clock.js';
 import type { Settings } from '../cluster/bodies.js';
 import type { Bus } from '../cluster/bus.js';
 import { createCluster } from '../cluster/cluster.js';
@@ -30,6 +31,7 @@ export interface SharingOptions extends RemoteServices {
   readonly floors: Floors;
   readonly fanout: Fanout;
   readonly presence: Presence;
+  readonly clock: Clock;
   readonly fair: FairClock;
   /** Those of this relay, which are made after this. */
   readonly emergencies: () => Emergencies;
@@ -80,7 +82,7 @@ export type Sharing = ReturnType<typeof createSharing>;
 
 /** Until `join`, and without it for ever, the relay is alone: one comparison for each session that comes or goes. */
 export function createSharing(options: SharingOptions) {
-  const { bursts, fanout, floors, presence, fair, nowMs, log } = options;
+  const { bursts, fanout, floors, presence, clock, fair, nowMs, log } = options;
   const delay = newHistogram(LOOP_DELAYS_MS);
   let cluster: Cluster<Talkgroup> | null = null;
   /** Talkgroups whose members other relays are asked for. */
@@ -109,7 +111,7 @@ export function createSharing(options: SharingOptions) {
     join({ relay, database, bus, node, keys, lastSeq = 0 }: Joining): void {
       id = relay;
       const joined: Cluster<Talkgroup> = createCluster<Talkgroup>({
-        ...{ relay, database, bus, node, keys, lastSeq, nowMs, log },
+        ...{ relay, database, bus, node, keys, lastSeq, clock, log },
         fairMs: () => fair.at(nowMs()),
         stage: {
           online: ({ feed }) => fanout.onlineHere(feed),

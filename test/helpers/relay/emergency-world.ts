@@ -12,6 +12,7 @@ import { HeaderWriter, newHeader, readHeader } from '../../../src/relay/cluster/
 import { Stream } from '../../../src/relay/cluster/stream.js';
 import { createEmergencies } from '../../../src/relay/emergencies/emergencies.js';
 import { Membership, Talkgroup, User } from '../../../src/relay/members/members.js';
+import { clockAt, NO_TIMER } from './clocks.js';
 import { accountRow, talkgroupRow } from './rows.js';
 
 const TALKGROUP = '00000001-0000-4000-8000-000000000001' as TalkgroupId;
@@ -124,8 +125,13 @@ export function createWorld(count: number, random: Random) {
       floor: { followEmergency() {} },
       noticed,
       tell: (_talkgroup, told) => stream.tellEmergency(told),
-      pause: (ms) => new Promise((resolve) => after(ms, resolve)),
-      nowMs: () => nowMs,
+      clock: {
+        ...clockAt(() => nowMs),
+        after(ms, run) {
+          after(ms, run);
+          return NO_TIMER;
+        },
+      },
       log: {
         info() {},
         error(_fields, message) {

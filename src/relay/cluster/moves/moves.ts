@@ -2,6 +2,7 @@
 //
 // A session is at one relay, or on its way to one. The relay that has it gives it to one question of one other relay.
 // That question is asked again when its answer was lost, and each question takes one answer.
+import type { Clock } from '../../clock.js';
 import { bodyOf } from '../bodies.js';
 import type { ClusterCounts } from '../counts.js';
 import { type Kind, kinds } from '../header.js';
@@ -29,7 +30,7 @@ export interface MovesOptions {
   readonly say: (relay: number, kind: Kind, body: Uint8Array) => void;
   readonly sessions: MovableSessions;
   readonly counts: Pick<ClusterCounts, 'moved'>;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
 }
 
 /** A session by the hash of its token. */
@@ -85,13 +86,13 @@ export class Moves {
     const first = this.went.get(wanted.key)?.to ?? named;
     const isElsewhere = first !== this.options.relay && this.options.isUp(first);
     if (!isElsewhere || this.asks.size >= ASKS_MAX) return null;
-    return this.findAt(first, wanted, this.options.nowMs() + FIND_MS_MAX);
+    return this.findAt(first, wanted, this.options.clock.nowMs() + FIND_MS_MAX);
   }
 
   private async findAt(first: number, wanted: Wanted, untilMs: number): Promise<number | null> {
     let relay = first;
     for (let hop = 0; hop < HOPS_MAX; hop++) {
-      const msMax = untilMs - this.options.nowMs();
+      const msMax = untilMs - this.options.clock.nowMs();
       const found = await this.ask<Found>(relay, [kinds.find, kinds.found], wanted, msMax);
       if (found === null) {
         this.options.counts.moved.lost++;
@@ -121,18 +122,18 @@ export class Moves {
     wanted: Wanted,
     msMax: number,
   ): Promise<Answer | null> {
-    const { isUp, say } = this.options;
+    const { isUp, say, clock } = this.options;
     if (!isUp(relay) || msMax <= 0) return Promise.resolve(null);
     this.last = (this.last + 1) % 2 ** 32;
     const ask = this.last;
     const body = bodyOf({ ask, ...wanted });
     return new Promise((resolve) => {
-      const again = setInterval(() => say(relay, kind, body), AGAIN_MS);
+      const again = clock.every(AGAIN_MS, () => say(relay, kind, body));
       // Timers run before sockets are read: after a stall of our own the answer may be there.
-      const timer = setTimeout(() => setImmediate(done, null), msMax);
+      const timer = clock.after(msMax, () => clock.soon(done, null));
       const done: Asking['done'] = (told) => {
-        clearInterval(again);
-        clearTimeout(timer);
+        clock.stop(again);
+        clock.stop(timer);
         this.asks.delete(ask);
         resolve(told as Answer | null); // of the kind asked for
       };
@@ -158,14 +159,14 @@ export class Moves {
 
   /** Another relay takes a session: the first one to ask gets it, and gets it again when it asks the same again. */
   give(to: number, { ask, key, user }: WantedSession): void {
-    const { sessions, say, nowMs, counts } = this.options;
+    const { sessions, say, clock, counts } = this.options;
     const copy = this.copies.get(key);
     const isRepeated = copy !== undefined && copy.to === to && copy.ask === ask;
     const moved = isRepeated ? copy.moved : sessions.give(key, user, to);
     if (moved === null) counts.moved.refused++;
     else if (!isRepeated) {
       counts.moved.given++;
-      const atMs = nowMs();
+      const atMs = clock.nowMs();
       this.copies.delete(key);
       this.copies.set(key, { to, ask, moved, atMs });
       this.went.delete(key);
