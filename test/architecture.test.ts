@@ -158,6 +158,20 @@ const walls: Wall[] = [
     breaches: (file) => (file.path.startsWith('src/relay/') ? importing(file, isHttp) : []),
   },
   {
+    name: 'a relay goes by the clock that it is given; its port, its threads, the carriers and its composition by that of Node',
+    broken: [
+      'src/relay/hub/pulse.ts',
+      'setInterval(f, 50)',
+      'globalThis.setImmediate(f)',
+      `import { setTimeout } from 'node:timers/promises';`,
+      'performance.now()',
+      'Date.now()',
+      'new Date()',
+    ],
+    breaches: (file) =>
+      file.path.startsWith('src/relay/') && !ownTime.test(file.path) ? clockReads(file) : [],
+  },
+  {
     name: 'a store knows its own folder, db/, the ids and types of the protocol, and so no HTTP and no other store',
     broken: [
       'src/gps/store.ts',
@@ -448,6 +462,20 @@ function environmentReads(file: SourceFile): string[] {
     if (!ts.isVariableDeclaration(node) || node.initializer === undefined) return false;
     // `const { env } = process`, and names that would hide it
     return isProcess(node.initializer) && /^[^{]|\benv\b|\.\.\./.test(node.name.getText());
+  });
+  return [...imported, ...read.map((node) => node.getText())];
+}
+
+/** Files of the relay that may use the clock of Node. */
+const ownTime = /^src\/relay\/(clock\.ts$|compose\.ts$|threads\/|websocket\/|.*\/carriers\/)/;
+
+function clockReads(file: SourceFile): string[] {
+  const imported = importing(file, ({ from }) => /^(node:)?(timers|perf_hooks)(\/|$)/.test(from));
+  const read = nodesOf(file.tree).filter((node) => {
+    if (ts.isIdentifier(node)) return /^(set|clear)(Timeout|Interval|Immediate)$/.test(node.text);
+    if (ts.isNewExpression(node))
+      return node.expression.getText() === 'Date' && (node.arguments ?? []).length === 0;
+    return ts.isPropertyAccessExpression(node) && /^(Date|performance)\.now$/.test(node.getText());
   });
   return [...imported, ...read.map((node) => node.getText())];
 }

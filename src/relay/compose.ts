@@ -29,6 +29,7 @@ import type { UserId } from '../ids.js';
 import { withoutZeros } from '../log.js';
 import { trustIn } from '../proxies.js';
 import { certificateFiles } from '../tls/certificate.js';
+import { systemClock } from './clock.js';
 import { createRelay, type RelayOptions } from './hub/relay.js';
 import type { Bus } from './nodes/bus.js';
 import { openPorts } from './nodes/carriers/ports.js';
@@ -193,8 +194,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       ofTalkgroup: (talkgroup, max) => devicesOfTalkgroup(database, read, { talkgroup, max }),
       ofDevices: (ids) => devicesOf(database, read, ids),
     },
-    authorityOf,
-    log,
+    ...{ authorityOf, clock: systemClock, log },
   });
   const early = new EarlyMessages({
     counts: relay.counts,
@@ -204,7 +204,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       pingsPerSecond: ENGINE_PINGS_PER_SECOND,
     },
     refOf,
-    nowMs: () => performance.now(),
+    nowMs: systemClock.nowMs,
   });
 
   /** Rejects when the credentials cannot be read, or a server refuses them, the subjects or our longest message. */
@@ -262,7 +262,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       if (isClosing) return;
       const ports = place?.ports ?? [];
       if (ports.length > 0) bus = openPorts({ ports, log });
-      numbers = createSessionNumbers(nextBlock, { size: SESSION_BLOCK, log });
+      numbers = createSessionNumbers(nextBlock, { size: SESSION_BLOCK, clock: systemClock, log });
       await siblingsReached(ports);
       if (isClosing) return;
       isStarted = true;

@@ -29,7 +29,7 @@ function relayOf(t: Test, limits: Partial<Rates> = {}) {
       publish: (_topic, message) => typeof message === 'string' && published.push(JSON.parse(message)) > 0,
       numSubscribers: () => 1,
     },
-    nowMs: () => nowMs,
+    clock: { nowMs: () => nowMs },
     limits,
   });
   t.teardown(() => relay.close());

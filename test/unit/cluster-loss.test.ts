@@ -18,6 +18,7 @@ import { HeaderWriter, type Kind, kinds } from '../../src/relay/nodes/header.js'
 import { createPresence } from '../../src/relay/presence/presence.js';
 import { eventually } from '../helpers/eventually.js';
 import { randomOf } from '../helpers/random.js';
+import { clockAt } from '../helpers/relay/clocks.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {
   DATABASE,
@@ -132,6 +133,7 @@ function heardWithClock(t: Test) {
   const played: number[] = [];
   let lost = 0;
   const nothing = () => {};
+  const clock = clockAt(() => nowMs);
   const talkgroup = new Talkgroup(talkgroupRow({ id: talkgroupIdOf(1) as TalkgroupId }));
   const bursts = new Bursts();
   const fanout = {
@@ -155,7 +157,7 @@ function heardWithClock(t: Test) {
     },
     fanout,
     remote: {
-      ...{ bursts, fanout, nowMs: () => nowMs, sampling: createSampling(() => nowMs) },
+      ...{ bursts, fanout, nowMs: () => nowMs, sampling: createSampling(clock) },
       pings: { behindFrame: nothing },
       holding: { keep: nothing, discard: nothing },
     },
@@ -166,7 +168,7 @@ function heardWithClock(t: Test) {
     sessions: { keepMs: 0, max: 0, where: () => 'none', give: () => null },
     ...{ adopt: nothing, noticed: nothing, located: nothing },
     fair: { at: () => fairMs },
-    nowMs: () => nowMs,
+    clock,
     log: { info: nothing, error: (_fields, message) => t.fail(message) },
   });
   cluster.came(talkgroup);

@@ -1,7 +1,6 @@
 // Generated histories of sessions that move between three relays, with messages that are late, lost and out of order: a
 // session is in one place at most, and with all messages in time in exactly one.
 
-import { mock } from 'node:test';
 import fc from 'fast-check';
 import t from 'tap';
 import { readBody } from '../../src/relay/cluster/bodies.js';
@@ -9,6 +8,7 @@ import { newClusterCounts } from '../../src/relay/cluster/counts.js';
 import type { MovedSession } from '../../src/relay/cluster/moves/bodies.js';
 import { Moves } from '../../src/relay/cluster/moves/moves.js';
 import { type Kind, kinds } from '../../src/relay/nodes/header.js';
+import { virtualClock } from '../helpers/relay/clocks.js';
 
 const RELAYS = [1, 2, 3] as const;
 const USER = '00000002-0000-4000-8000-000000000001';
@@ -53,7 +53,7 @@ const movedOf = (session: number): MovedSession => ({
 /** Three relays and the radios of three sessions. */
 function world() {
   const way: Message[] = [];
-  let nowMs = 0;
+  const clock = virtualClock();
   let keys = 0;
   const newKey = () => `key ${++keys}`;
   const radios: Radio[] = [];
@@ -83,7 +83,7 @@ function world() {
           },
         },
         counts: newClusterCounts(),
-        nowMs: () => nowMs,
+        clock,
       }),
     ]),
   );
@@ -146,9 +146,8 @@ function world() {
       if (deed.deed === 'comes') void comes((deed.relay % 3) + 1, deed.session);
       else if (deed.deed === 'leaves') (radios[deed.session] as Radio).isThere = false;
       else if (deed.deed === 'passes') {
-        nowMs += deed.ms;
-        mock.timers.tick(deed.ms);
-        for (const moves of all.values()) moves.tick(nowMs);
+        clock.pass(deed.ms);
+        for (const moves of all.values()) moves.tick(clock.nowMs());
       } else {
         const [message] = way.splice(deed.which % Math.max(1, way.length), 1);
         if (message !== undefined && deed.deed === 'arrives') arrive(message);
@@ -196,9 +195,6 @@ async function history(deeds: readonly Deed[], isWhole: boolean): Promise<void> 
 
 /** `make test` plays 500 of each kind (2 s of CPU time): a planted fault was found within 110. `make prove` plays 30,000. */
 const numRuns = Number(process.env.PROVE_RUNS ?? 500);
-
-t.before(() => mock.timers.enable({ apis: ['setTimeout', 'setInterval'] }));
-t.teardown(() => mock.timers.reset());
 
 t.test('whatever is late or lost, a session is at one relay at most, and a token is good once', async (t) => {
   const deed = fc.oneof({ weight: 4, arbitrary: comes }, leaves, { weight: 8, arbitrary: arrives }, isLost, {

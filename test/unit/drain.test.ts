@@ -1,5 +1,6 @@
 // In which order, how fast and until when a drain closes sockets.
 import t from 'tap';
+import { systemClock } from '../../src/relay/clock.js';
 import { drain, drainMsMax } from '../../src/relay/hub/drain.js';
 
 interface Fake {
@@ -28,6 +29,7 @@ async function drained(
   await drain({
     sessions: fakes,
     msMax,
+    clock: systemClock,
     close(fake) {
       closed(fake, ++count, performance.now() - startMs);
       fake.isLive = false;

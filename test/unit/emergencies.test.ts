@@ -7,6 +7,7 @@ import { createEmergencies, type EmergencyWrites } from '../../src/relay/emergen
 import { CLEARED_MS } from '../../src/relay/emergencies/known.js';
 import type { UnsavedEmergency } from '../../src/relay/emergencies/messages.js';
 import { Membership, Talkgroup, User } from '../../src/relay/members/members.js';
+import { clockAt } from '../helpers/relay/clocks.js';
 import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 /** Two members of a talkgroup whose emergencies are written by `raise`; errors logged stand in `logged`. */
@@ -20,7 +21,7 @@ function calling(raise: EmergencyWrites['raise']) {
     floor: { followEmergency() {} },
     noticed() {},
     tell() {},
-    nowMs: () => 0,
+    clock: clockAt(() => 0),
     log: { info() {}, error: (_fields, message) => logged.push(message) },
   });
   for (const username of ['ann', 'bob']) {
@@ -71,7 +72,7 @@ function hearing() {
     floor: { followEmergency() {} },
     noticed: () => void reads++,
     tell: (_talkgroup, { state }) => void told.push(state),
-    nowMs: () => nowMs,
+    clock: clockAt(() => nowMs),
     log: { info() {}, error() {} },
   });
   const one = (state: EmergencyState, id = 'one'): UnsavedEmergency => ({

@@ -67,7 +67,7 @@ function talkgroupIn(mode: 'open' | 'single' | 'broadcast') {
   const onVerdicts = createOutcomes({
     fanout: { event: (_feed, make) => void make(1) },
     counts,
-    bursts,
+    ...{ bursts, unixMs: () => nowMs },
     talkOf: (number) => radios[number - 1]?.talk,
     discard() {},
     answered: () => failed.push(new Error('an answer came late')),

@@ -1,7 +1,6 @@
 // Held audio without an engine and on a clock of the test's own: what waits, what leaves, and that nothing is lost or
 // given twice, whatever happens meanwhile.
 import assert from 'node:assert/strict';
-import { mock } from 'node:test';
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { decodeFrames } from '../../src/protocol/bundle.js';
@@ -12,6 +11,7 @@ import type { Peer } from '../../src/relay/delivery/peer.js';
 import type { Source } from '../../src/relay/delivery/source.js';
 import type { Membership } from '../../src/relay/members/members.js';
 import { eventually } from '../helpers/eventually.js';
+import { NO_TIMER } from '../helpers/relay/clocks.js';
 import { claimsOf, quietPeer, relayAlone, seated } from '../helpers/relay/relay-alone.js';
 import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
@@ -154,11 +154,6 @@ function createEngine() {
   };
 }
 
-// The pulses of a relay come by the real clock: on a busy machine one came before the first act, and took the
-// second and a half of `lags` for a stall of the server.
-mock.timers.enable({ apis: ['setInterval'] });
-t.teardown(() => mock.timers.reset());
-
 /** A relay without an engine, and so many radios in one talkgroup; time passes only by `pass`. */
 async function radios(t: Pick<Test, 'fail'>, count: number) {
   let nowMs = 100_000;
@@ -172,7 +167,9 @@ async function radios(t: Pick<Test, 'fail'>, count: number) {
     takeNumber: () => ++number,
     publisher: engine.publisher,
     limits: { framesPerSecond: 10_000, talkSilenceMs: 1e9 },
-    nowMs: () => nowMs,
+    // Without pulses, which come by the real clock: on a busy machine one came before the first act, and took the second
+    // and a half of `lags` for a stall of the server.
+    clock: { nowMs: () => nowMs, every: () => NO_TIMER },
   });
 
   async function radio(name: string) {

@@ -5,18 +5,20 @@ import { createSampling } from '../../src/relay/figures/sampling.js';
 import { startPulse } from '../../src/relay/hub/pulse.js';
 import { FairClock } from '../../src/relay/reception/fair-clock.js';
 import { Lag } from '../../src/relay/reception/lag.js';
+import { clockAt } from '../helpers/relay/clocks.js';
 
 const TICK_MS = 20;
 const limits = { backlogMs: 1000, backMs: 250 };
 
 t.test('what stalls behind the timer, before the sockets were read, is no silence of a talker', async (t) => {
   let nowMs = 0;
+  const clock = clockAt(() => nowMs);
   const stall = () => {
     nowMs += 5000;
   };
   const judgedAtMs = await new Promise((resolve) => {
     const pulse = startPulse({
-      nowMs: () => nowMs,
+      clock,
       fair: new FairClock(),
       fanout: { hearers: () => 0 },
       floor: {
@@ -26,7 +28,7 @@ t.test('what stalls behind the timer, before the sockets were read, is no silenc
           resolve(atMs);
         },
       },
-      sampling: createSampling(() => nowMs),
+      sampling: createSampling(clock),
       pings: { walk: stall, stop() {} },
       unanswered: new Set(),
       fail: (_session, error) => t.error(error),

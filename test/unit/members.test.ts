@@ -12,7 +12,7 @@ const budget = () =>
   new UserBudget({ framesPerSecond: 110, userBytesPerSecond: 65_536, userDeliveriesPerSecond: 200_000 }, 0);
 
 t.test('a user who comes back finds the budgets as they were left', async (t) => {
-  const members = createMembers();
+  const members = createMembers(() => 0);
   const ann = members.hold(accountOf('ann'));
   const [inFire, inAll, snapshots] = [budget(), budget(), new Bucket(100, 2000, 0)];
   const membership = ann.memberships.get(fire.number);
@@ -32,7 +32,7 @@ t.test('a user who comes back finds the budgets as they were left', async (t) =>
 t.test(
   'the budgets of 10,000 users who left are remembered, the longest gone is forgotten first',
   async (t) => {
-    const members = createMembers();
+    const members = createMembers(() => 0);
     const comes = (id: string) => members.hold(accountOf(id));
     for (let number = 0; number <= 10_000; number++) {
       comes(`user ${number}`).budget = budget();

@@ -4,6 +4,7 @@ import { Feed } from '../../src/relay/delivery/feed.js';
 import type { Hearer } from '../../src/relay/delivery/hearer.js';
 import type { FairClock } from '../../src/relay/reception/fair-clock.js';
 import { createPings } from '../../src/relay/reception/pings.js';
+import { clockAt } from '../helpers/relay/clocks.js';
 
 /** A talkgroup whose receivers note their pings; `throwing` of them throw instead. */
 function talkedIn(t: Test, options: { receivers: number; throwing?: number; pingMs?: number }) {
@@ -33,7 +34,7 @@ function talkedIn(t: Test, options: { receivers: number; throwing?: number; ping
     return hearer;
   });
   const asking = createPings({
-    nowMs: () => nowMs,
+    clock: clockAt(() => nowMs),
     fair: { at: (now: number) => now } as FairClock, // one that never stands still
     sessions: new Map(), // none that is pinged without a frame
     unanswered: new Set(),

@@ -20,7 +20,7 @@ function setUp(t: Test) {
   const asked: string[] = [];
   const ends = new Map<string, { answer: (rows: number) => void; fail: () => void }>();
   const lists = createLists({
-    ...{ devices: createDevices(), nowMs: () => nowMs, changed() {} },
+    ...{ devices: createDevices(Date.now), nowMs: () => nowMs, changed() {} },
     log: { error: (_fields, message) => t.fail(message) },
   });
   return {

@@ -22,7 +22,7 @@ const fixOf = (index: number, atMs: number, lat = 1): LatestFix => ({
 });
 
 function setUp(count: number, intervalMs: 1000 | 2000 = 1000) {
-  const devices = createDevices();
+  const devices = createDevices(Date.now);
   const list = new List(devices);
   list.show({ devices: Array.from({ length: count }, (_, index) => rowOf(index)), total: count });
   const published: { atMs: number; message: ServerMessageOf<'POSITIONS'>; bytes: number }[] = [];
@@ -41,7 +41,12 @@ function setUp(count: number, intervalMs: 1000 | 2000 = 1000) {
       numSubscribers: () => subscribers,
     },
     counts,
-    ...{ talkgroup: { id: idOf(0) as string as TalkgroupId, number: 9 }, intervalMs, nowMs },
+    ...{
+      talkgroup: { id: idOf(0) as string as TalkgroupId, number: 9 },
+      intervalMs,
+      nowMs,
+      unixMs: Date.now,
+    },
   });
   list.follow(round);
   return {
@@ -152,7 +157,7 @@ t.test('the parts of a list have all devices, each at most 16 KiB whatever the n
   const row = fc.record({ name, username: name, number });
   fc.assert(
     fc.property(fc.array(row, { maxLength: 120 }), (rows) => {
-      const devices = createDevices();
+      const devices = createDevices(Date.now);
       const held = rows.map(({ name, username, number }, index) => {
         const user = { id: idOf(index) as string as never, username };
         const device = devices.hold(rowOf(index, { name, user }));

@@ -6,6 +6,7 @@ import { Raisers } from '../../src/relay/members/raisers.js';
 import { createPositions, type Positions } from '../../src/relay/positions/positions.js';
 import type { WatchingSession } from '../../src/relay/positions/watch.js';
 import { comesTrue, eventually } from '../helpers/eventually.js';
+import { clockAt } from '../helpers/relay/clocks.js';
 
 const SESSIONS = 12;
 /** Time (ms) that a message takes, of the 1 ms that a tick has. */
@@ -31,7 +32,7 @@ async function watching(t: Test, { lookMs, intervals }: { lookMs: number; interv
     fanout: { tell() {} },
     raisers: new Raisers(),
     counts: { published: 0, sent: 0, emergencies: 0, dropped: 0 },
-    ...{ wants() {}, nowMs: () => nowMs, log: { error: (_fields, message) => t.fail(message) } },
+    ...{ wants() {}, clock: clockAt(() => nowMs), log: { error: (_fields, message) => t.fail(message) } },
   });
   t.teardown(() => positions.close());
   const told = intervals.map(() => ({ lists: 0, positions: 0 }));
@@ -165,7 +166,7 @@ t.test('who leaves a talkgroup while its list changes is told of every device', 
       fanout: { tell() {} },
       raisers: new Raisers(),
       counts: { published: 0, sent: 0, emergencies: 0, dropped: 0 },
-      ...{ wants() {}, nowMs: () => nowMs, log: { error: (_fields, message) => t.fail(message) } },
+      ...{ wants() {}, clock: clockAt(() => nowMs), log: { error: (_fields, message) => t.fail(message) } },
     });
     t.teardown(() => positions.close());
     const session: WatchingSession = {

@@ -14,6 +14,7 @@ import { Behind } from '../../src/relay/reception/behind.js';
 import { FairClock } from '../../src/relay/reception/fair-clock.js';
 import type { Receiver, Unanswered } from '../../src/relay/reception/receiver.js';
 import { Reception } from '../../src/relay/reception/reception.js';
+import { clockAt } from '../helpers/relay/clocks.js';
 import { quietPeer } from '../helpers/relay/relay-alone.js';
 import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
@@ -27,6 +28,7 @@ user.memberships.set(talkgroup.number, membership);
 /** What its session is told to say and do stands in `said`; time passes only by `pass`. */
 function receiver() {
   let nowMs = 100_000;
+  const clock = clockAt(() => nowMs);
   const fair = new FairClock(TICK_MS);
   fair.tick(nowMs);
   const said: string[] = [];
@@ -47,11 +49,11 @@ function receiver() {
   };
   const counts = newCounts();
   const publisher = { publish: () => true, numSubscribers: () => 1 };
-  const fanout = createFanout(publisher, { isHigh: () => false });
+  const fanout = createFanout(publisher, { isHigh: () => false }, clock);
   const reception = new Reception(session, {
     nowMs: () => nowMs,
     fanout,
-    holding: createHolding({ fanout, counts, nowMs: () => nowMs, log: { error() {} } }),
+    holding: createHolding({ fanout, counts, clock, log: { error() {} } }),
     presence: createPresence(fanout),
     fair,
     unanswered,

@@ -5,7 +5,14 @@ import type { Account, TalkgroupRow } from '../../src/directory/records.js';
 import type { TalkgroupId, UserId } from '../../src/ids.js';
 import type { LiveSession, Talkgroup } from '../../src/relay/members/members.js';
 import { createRights } from '../../src/relay/rights/rights.js';
+import { clockAt, NO_TIMER } from '../helpers/relay/clocks.js';
 import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
+
+/** A test waits for a timer of the relay, so the process must wait for it, too. */
+function after(delayMs: number, run: () => void) {
+  setTimeout(run, delayMs);
+  return NO_TIMER;
+}
 
 const fire = 'fire' as TalkgroupId;
 const nothing = () => {};
@@ -42,7 +49,7 @@ function newRights({ readMs = 0 } = {}) {
       hearing: ({ user }) => void heard.push(user.id),
       failed: (_user, error) => t.fail(String(error)),
     },
-    nowMs: () => 0,
+    clock: { ...clockAt(() => 0), after },
     batch: 50,
     waitingMax: 100,
     log: { error: (_fields, message) => t.fail(message) },

@@ -8,7 +8,7 @@ import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
 import type { LiveSession } from '../../src/relay/members/members.js';
 import type { Loaded } from '../../src/relay/rights/loads.js';
 import { createRights } from '../../src/relay/rights/rights.js';
-import { manualClock } from '../helpers/client/fakes.js';
+import { virtualClock } from '../helpers/relay/clocks.js';
 import { talkgroupRow } from '../helpers/relay/rows.js';
 
 const BATCH = 50;
@@ -35,7 +35,7 @@ function newRights({
   talkgroupsOf?: (user: UserId) => readonly TalkgroupRow[];
   readMs?: number;
 } = {}) {
-  const clock = manualClock();
+  const clock = virtualClock();
   const reads: Read[] = [];
   const loaded = new Map<UserId, Loaded['kind']>();
   const nothing = () => {};
@@ -66,11 +66,10 @@ function newRights({
       ...{ holders: nothing, hearing: nothing },
       failed: (_user, error) => t.fail(String(error)),
     },
-    nowMs: clock.nowMs,
+    clock,
     batch: BATCH,
     waitingMax: 100_000,
     log: { error: (_fields, message) => t.fail(message) },
-    pause: (ms) => new Promise((resolve) => clock.after(ms, resolve)),
   });
 
   /** Lets everything happen that follows from what happened. */

@@ -6,6 +6,7 @@ import { type Change, type Notice, noticeOf } from '../../src/db/notice.js';
 import type { Account, EmergencyRow, TalkgroupRow } from '../../src/directory/records.js';
 import { AppError } from '../../src/errors.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../src/ids.js';
+import type { Clock } from '../../src/relay/clock.js';
 import type { Fanout } from '../../src/relay/delivery/fanout.js';
 import type { FloorControl } from '../../src/relay/floor/control.js';
 import { type LiveSession, Membership, mayTalk, Talkgroup, User } from '../../src/relay/members/members.js';
@@ -13,6 +14,7 @@ import { createChanges } from '../../src/relay/rights/changes.js';
 import type { Loaded } from '../../src/relay/rights/loads.js';
 import { createRights, type Rights } from '../../src/relay/rights/rights.js';
 import type { RightsChanges } from '../../src/relay/rights/settle.js';
+import { clockAt, NO_TIMER } from '../helpers/relay/clocks.js';
 import { talkgroupRow } from '../helpers/relay/rows.js';
 
 const userIds = ['ann', 'bob', 'cid'] as UserId[];
@@ -105,6 +107,15 @@ const withoutEmergencies = (account: Account, held: ReadonlySet<TalkgroupId>): A
   memberships: account.memberships.map((row) => (held.has(row.id) ? { ...row, emergencies: null } : row)),
 });
 
+/** Its time stands still. Each timer waits for `passed` instead. */
+const clockOf = (passed: () => Promise<unknown>): Clock => ({
+  ...clockAt(() => 0),
+  after(_delayMs, run) {
+    void passed().then(run);
+    return NO_TIMER;
+  },
+});
+
 /** A relay's rights over that database, with sockets reduced to what rights know of them. */
 function newRelay(
   database: ReturnType<typeof newDatabase>,
@@ -142,11 +153,10 @@ function newRelay(
       },
       failed: (_user, error) => t.fail(String(error)),
     },
-    nowMs: () => 0,
+    clock: clockOf(() => later(() => undefined)),
     batch: 2,
     waitingMax: 100,
     log: { error: (_fields, message) => t.fail(message) },
-    pause: () => later(() => undefined),
   });
 
   /** Answers with what was true some time after the question and before the answer. */
@@ -374,11 +384,10 @@ function withBugs(changes: Partial<RightsChanges>) {
       },
       ...changes,
     },
-    nowMs: () => 0,
+    clock: clockOf(settled),
     batch: 10,
     waitingMax: 100,
     log: { error: (_fields, message) => logged.push(message) },
-    pause: async () => void (await settled()),
   });
   const connect = (id: UserId) =>
     new Promise<Loaded['kind']>((resolve) =>

@@ -38,7 +38,7 @@ async function radioOn(t: Test, talkgroups = 2) {
     reads: readsOf(talkgroups),
     takeNumber: () => 7,
     publisher: { publish: () => true, numSubscribers: () => 1 },
-    nowMs: () => nowMs,
+    clock: { nowMs: () => nowMs },
   });
   t.teardown(() => relay.close());
   const session = await seated(relay, claimsOf('ann'), peer);
@@ -101,7 +101,7 @@ t.test('a handshake that meets a bug on its way to a session is closed, not left
       throw new Error('on purpose');
     },
     publisher: { publish: () => true, numSubscribers: () => 1 },
-    nowMs: () => 0,
+    clock: { nowMs: () => 0 },
   });
   t.teardown(() => relay.close());
   await t.rejects(seated(relay, claimsOf('ann'), {} as Peer), { message: 'internal error' });

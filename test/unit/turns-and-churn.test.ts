@@ -97,7 +97,7 @@ function relayOf(t: Test, options: Partial<Parameters<typeof relayAlone>[1]> = {
 
 t.test('while churn is high audio goes to each receiver as it comes, else by the engine', async (t) => {
   let nowMs = 100_000;
-  const { relay, radio } = relayOf(t, { nowMs: () => nowMs });
+  const { relay, radio } = relayOf(t, { clock: { nowMs: () => nowMs } });
   const [talker, listener, events] = [await radio(), await radio(), await radio()];
   const subscribe = { type: 'SUBSCRIBE', talkgroup_ids: [talkgroup.id], mode: 'events' };
   events.session.receiveText(new Uint8Array(Buffer.from(JSON.stringify(subscribe))).buffer);
@@ -115,7 +115,10 @@ t.test('while churn is high audio goes to each receiver as it comes, else by the
 
 t.test('of pings that are due at once a hundred go in a turn, and all in the end', async (t) => {
   let nowMs = 100_000;
-  const { radio } = relayOf(t, { nowMs: () => nowMs, limits: { lagPingMs: 50, socketsPerUser: 500 } });
+  const { radio } = relayOf(t, {
+    clock: { nowMs: () => nowMs },
+    limits: { lagPingMs: 50, socketsPerUser: 500 },
+  });
   const listeners = 350;
   let turn = 0;
   const pings = new Map<number, number>();

@@ -24,7 +24,7 @@ import { createFixes } from './positions/fixes.js';
 import { createQuestions, type Questions } from './questions.js';
 import { createStreams, type Streams } from './streams.js';
 
-type OfNodes = 'relay' | 'database' | 'bus' | 'node' | 'keys' | 'fair' | 'nowMs' | 'log';
+type OfNodes = 'relay' | 'database' | 'bus' | 'node' | 'keys' | 'fair' | 'clock' | 'log';
 
 export interface ClusterOptions extends Pick<NodesOptions, OfNodes> {
   /** The numbers of its messages about talkgroups follow this one. */
@@ -50,7 +50,8 @@ export interface ClusterOptions extends Pick<NodesOptions, OfNodes> {
 export type Cluster = ReturnType<typeof createCluster>;
 
 export function createCluster(options: ClusterOptions) {
-  const { relay, bus, lastSeq, fanout, remote, presence, movesOf, nowMs, log } = options;
+  const { relay, bus, lastSeq, fanout, remote, presence, movesOf, clock, log } = options;
+  const { nowMs } = clock;
   const counts = newClusterCounts();
   const nodes: Nodes = createNodes({
     ...{ ...options, counts },
@@ -77,26 +78,26 @@ export function createCluster(options: ClusterOptions) {
   });
   const { peers, writer, say, sayTo, later } = nodes;
   const isUp = (other: number) => peers.isUp(other);
-  const moves = new Moves({ ...{ relay, counts, nowMs, isUp, say: sayTo }, sessions: options.sessions });
+  const moves = new Moves({ ...{ relay, counts, clock, isUp, say: sayTo }, sessions: options.sessions });
   const roster: PresenceElsewhere = {
     announced: (talkgroup, announcement) => streams.of(talkgroup)?.tellRoster(announcement),
     watching: (talkgroup) => streams.of(talkgroup)?.tellCount(),
   };
-  const members = createMembers({ fanout, presence, roster, say: sayTo });
+  const members = createMembers({ fanout, presence, roster, clock, say: sayTo });
   const { floors, repeats } = createFloors({
     ...{ ...options.floor, bursts: remote.bursts },
-    ...{ relay, settled, movesOf, nowMs, log, say: sayTo },
+    ...{ relay, settled, movesOf, clock, log, say: sayTo },
     ask: (other, number) => questions.ask(other, number),
     streamOf: (talkgroup) => streams.of(talkgroup),
   });
   const questions: Questions = createQuestions({
-    ...{ moves, members, floors, nowMs, later, say: sayTo },
+    ...{ moves, members, floors, clock, later, say: sayTo },
     streamOf: (number) => streams.at(number),
     answered: (other, number) => streams.answered(other, number),
   });
   const { ask } = questions;
   const streams: Streams = createStreams({
-    ...{ relay, bus, writer, lastSeq, counts, fanout, remote, presence, members, floors, nowMs, ask, later },
+    ...{ relay, bus, writer, lastSeq, counts, fanout, remote, presence, members, floors, clock, ask, later },
     ...{ settled, emergencies: options.emergencies, movesOf },
     turns: {
       ...{ relay, counts, bursts: remote.bursts, ready: floors.ready, holding: repeats.holding },

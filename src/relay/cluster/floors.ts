@@ -1,4 +1,5 @@
 // Decides floors together with the other relays: tells them what the shared floors say.
+import type { Clock } from '../clock.js';
 import type { Talkgroup } from '../members/members.js';
 import { bodyOf } from '../nodes/body.js';
 import { type Kind, kinds } from '../nodes/header.js';
@@ -23,13 +24,13 @@ export interface FloorsOptions extends Omit<SharedOptions, 'link'> {
   readonly settled: (talkgroup: Talkgroup, settings: Settings) => void;
   /** Times that the session of this relay with this number has moved. undefined: it is not here. */
   readonly movesOf: (session: number) => number | undefined;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   readonly log: { error(fields: object, message: string): void };
 }
 
 export function createFloors(options: FloorsOptions) {
-  const { relay, streamOf, say, ask, settled, movesOf, nowMs, log, ...services } = options;
-  const repeats = createRepeats({ floors: () => floors, nowMs, log });
+  const { relay, streamOf, say, ask, settled, movesOf, clock, log, ...services } = options;
+  const repeats = createRepeats({ floors: () => floors, clock, log });
   const floors = createSharedAuthority({
     ...services,
     link: {

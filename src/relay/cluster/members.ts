@@ -1,5 +1,6 @@
 // Lists the members of a talkgroup at all relays: asks the others for a page of theirs, and joins it with that of this relay.
 import type { Member } from '../../protocol/bodies.js';
+import type { Clock } from '../clock.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { Talkgroup } from '../members/members.js';
 import { bodyOf } from '../nodes/body.js';
@@ -19,6 +20,7 @@ export interface MembersOptions {
   readonly presence: Presence;
   /** Tells the others who came and left. */
   readonly roster: PresenceElsewhere;
+  readonly clock: Clock;
   readonly say: (relay: number, kind: Kind, body: Uint8Array) => void;
 }
 
@@ -33,8 +35,8 @@ interface Asking {
 
 export type Members = ReturnType<typeof createMembers>;
 
-export function createMembers({ fanout, presence, roster, say }: MembersOptions) {
-  const questions = new Questions<MembersTold>(AGAIN_MS);
+export function createMembers({ fanout, presence, roster, clock, say }: MembersOptions) {
+  const questions = new Questions<MembersTold>(clock, AGAIN_MS);
   const asking = new Set<Asking>();
 
   return {

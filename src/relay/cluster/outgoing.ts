@@ -55,7 +55,7 @@ export class Outgoing implements Elsewhere, OwnTurns {
 
   /** From now on in this floor mode. Bursts of this relay may run already. */
   begin(): void {
-    const { nowMs } = this.services;
+    const { nowMs } = this.services.clock;
     this.turns.ownEnded(nowMs());
     this.turn = this.isOpen ? NO_TURN : null;
     this.alone = 0;
@@ -68,8 +68,8 @@ export class Outgoing implements Elsewhere, OwnTurns {
   }
 
   say(kind: Kind, index: number, body: Uint8Array, turn?: Turn): void {
-    const { bus, writer, nowMs } = this.services;
-    bus.publish(this.subject, writer.write(kind, ++this.seq, nowMs(), index, turn), body);
+    const { bus, writer, clock } = this.services;
+    bus.publish(this.subject, writer.write(kind, ++this.seq, clock.nowMs(), index, turn), body);
   }
 
   starting(burst: OwnBurst, nowMs: number): void {
@@ -116,7 +116,7 @@ export class Outgoing implements Elsewhere, OwnTurns {
     if (turn === null) return;
     const body = { session: sender, burst, code, duration_ms: Math.round(durationMs) };
     const placed = turn.count === 0 ? {} : { turn };
-    this.past.add({ ...body, frames, ...placed }, this.services.nowMs());
+    this.past.add({ ...body, frames, ...placed }, this.services.clock.nowMs());
     this.say(kinds.ended, frames, bodyOf(body), turn);
   }
 
@@ -174,7 +174,7 @@ export class Outgoing implements Elsewhere, OwnTurns {
     const isHeard = this.turn !== null || this.isOfOpen;
     const running = isHeard ? this.running : [];
     const bursts = running.slice(0, BURSTS_MAX).map((burst) => this.bodyOf(burst));
-    const moved = this.givenLately(this.services.nowMs()).slice(0, BURSTS_MAX);
+    const moved = this.givenLately(this.services.clock.nowMs()).slice(0, BURSTS_MAX);
     return {
       ...{ bursts, isWhole: running.length <= BURSTS_MAX, ended: past.without(running) },
       ...(moved.length > 0 && { moved: moved.map(({ session, burst }) => ({ session, burst })) }),

@@ -1,4 +1,5 @@
 // Asks other relays something, again and again, until each of them has answered or the time is over.
+import type { Clock, Timer } from '../clock.js';
 
 /** What came in time. */
 export interface Answers<Answer> {
@@ -15,24 +16,26 @@ class Open<Answer> {
   private readonly told: Answer[] = [];
   private isWhole = true;
   private readonly over: () => void;
-  private again: NodeJS.Timeout | undefined;
-  private timer: NodeJS.Timeout | undefined;
+  private readonly clock: Clock;
+  private readonly timers: Timer[] = [];
 
-  constructor(relays: readonly number[], over: () => void) {
+  constructor(relays: readonly number[], clock: Clock, over: () => void) {
     this.left = new Set(relays);
     this.over = over;
+    this.clock = clock;
     this.answers = new Promise((resolve) => {
       this.resolve = resolve;
     });
   }
 
   begin(say: (relay: number) => void, againMs: number, msMax: number): void {
+    const { clock } = this;
     const ask = () => {
       for (const relay of this.left) say(relay);
     };
-    this.again = setInterval(ask, againMs);
+    this.timers.push(clock.every(againMs, ask));
     // Timers run before sockets are read: after a stall of our own the answer may be there.
-    this.timer = setTimeout(() => setImmediate(() => this.end()), msMax);
+    this.timers.push(clock.after(msMax, () => clock.soon(() => this.end())));
     ask();
     if (this.left.size === 0) this.end();
   }
@@ -50,8 +53,7 @@ class Open<Answer> {
   }
 
   end(): void {
-    clearInterval(this.again);
-    clearTimeout(this.timer);
+    for (const timer of this.timers) this.clock.stop(timer);
     this.over();
     this.resolve({ told: this.told, isWhole: this.isWhole && this.left.size === 0 });
   }
@@ -59,12 +61,14 @@ class Open<Answer> {
 
 /** Questions of one kind, by number. Each takes one answer of each relay. */
 export class Questions<Answer = null> {
+  private readonly clock: Clock;
   private readonly againMs: number;
   private readonly open = new Map<number, Open<Answer>>();
   private last = 0;
 
   /** An unanswered question is asked again after this time (ms), because a message may be lost. */
-  constructor(againMs: number) {
+  constructor(clock: Clock, againMs: number) {
+    this.clock = clock;
     this.againMs = againMs;
   }
 
@@ -89,7 +93,7 @@ export class Questions<Answer = null> {
     msMax: number,
     say: (relay: number) => void,
   ): Promise<Answers<Answer>> {
-    const one = new Open<Answer>(relays, () => this.open.delete(number));
+    const one = new Open<Answer>(relays, this.clock, () => this.open.delete(number));
     this.open.set(number, one);
     one.begin(say, this.againMs, msMax);
     return one.answers;

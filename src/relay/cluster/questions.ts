@@ -1,5 +1,6 @@
 // Asks single relays about talkgroups, and answers what they ask: what runs there, and which members they have.
 
+import type { Clock, Timer } from '../clock.js';
 import type { Talkgroup } from '../members/members.js';
 import { piecesOf } from '../nodes/body.js';
 import { type Kind, kinds } from '../nodes/header.js';
@@ -27,16 +28,17 @@ export interface QuestionsOptions {
   readonly later: (act: () => void) => void;
   /** The relay has said what it has of this talkgroup. */
   readonly answered: (relay: number, number: number) => void;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
 }
 
 export type Questions = ReturnType<typeof createQuestions>;
 
 export function createQuestions(options: QuestionsOptions) {
-  const { streamOf, members, moves, floors, say, later, answered, nowMs } = options;
+  const { streamOf, members, moves, floors, say, later, answered, clock } = options;
+  const { nowMs } = clock;
   const asking = new Asking();
   const telling = new Map<number, Set<number>>();
-  let timer: NodeJS.Timeout | null = null;
+  let timer: Timer | null = null;
   let isArmed = false;
   let isTelling = false;
 
@@ -56,7 +58,7 @@ export function createQuestions(options: QuestionsOptions) {
   }
 
   function arm(ms: number): void {
-    if (!isArmed) timer = setTimeout(() => later(askNow), ms);
+    if (!isArmed) timer = clock.after(ms, () => later(askNow));
     isArmed = true;
   }
 
@@ -197,7 +199,7 @@ export function createQuestions(options: QuestionsOptions) {
     },
 
     close(): void {
-      if (timer !== null) clearTimeout(timer);
+      if (timer !== null) clock.stop(timer);
       members.close();
       moves.close();
     },

@@ -1,4 +1,5 @@
 // Describes what the streams of one relay use: its bus, and what of the relay they tell the others of.
+import type { Clock } from '../clock.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { EmergenciesElsewhere } from '../emergencies/elsewhere.js';
 import type { RemoteServices } from '../floor/remote.js';
@@ -34,7 +35,7 @@ export interface StreamServices {
   readonly isDraining: (relay: number) => boolean;
   /** Asks this relay what it has of the talkgroup. */
   readonly ask: (relay: number, number: number) => void;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
 }
 
 /** As the others are told them. */

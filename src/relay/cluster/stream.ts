@@ -185,7 +185,7 @@ export class Stream {
 
   /** The relay has receivers of the talkgroup, and asks about it. */
   asked(relay: number, entry: Hold['talkgroups'][number]): void {
-    this.otherOf(relay).asks(entry, this.services.nowMs());
+    this.otherOf(relay).asks(entry, this.services.clock.nowMs());
     this.sum();
   }
 
@@ -227,7 +227,7 @@ export class Stream {
   private end(relay: number, code: EndCode): void {
     this.others.get(relay)?.endAll(code);
     // A burst may have moved there with its session before it said that it has receivers.
-    this.turns.gone(relay, code, this.services.nowMs());
+    this.turns.gone(relay, code, this.services.clock.nowMs());
   }
 
   /** Tells what is due. Asks about bursts that have been silent for too long, and what was not heard. */
@@ -264,7 +264,7 @@ export class Stream {
 
   /** What plays goes on. What is held back begins when its relay says that it runs. */
   private open(): void {
-    const nowMs = this.services.nowMs();
+    const nowMs = this.services.clock.nowMs();
     const on = this.turns.release();
     for (const relay of this.others.keys()) this.turns.gone(relay, 'mode', nowMs);
     if (on !== null) this.otherOf(on.relay).bursts.adopt(on.session, on.heard, nowMs);
@@ -273,10 +273,10 @@ export class Stream {
   /** The hot path asks the feed whether any relay elsewhere hears the talkgroup. */
   connect(): void {
     const { talkgroup, others, services } = this;
-    const { relay, floors, nowMs } = services;
+    const { relay, floors, clock } = services;
     talkgroup.feed.elsewhere = this.isShared ? this.out : null;
     this.home = homeOf([relay, ...others.keys()], talkgroup.number, services.isDraining);
-    if (!this.isOpen) floors.viewed(talkgroup, nowMs());
+    if (!this.isOpen) floors.viewed(talkgroup, clock.nowMs());
   }
 
   /** The last receiver here left. */

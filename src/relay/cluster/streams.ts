@@ -39,11 +39,11 @@ interface Joined {
 export type Streams = ReturnType<typeof createStreams>;
 
 export function createStreams(options: StreamsOptions) {
-  const { fanout, floors, nowMs, ask, isUp, up, listen, list } = options;
+  const { fanout, floors, clock, ask, isUp, up, listen, list } = options;
   const joined = new Map<number, Joined>();
   /** Talkgroups where sessions came or went since the last tick, or are expected. */
   const changing = new Set<Stream>();
-  const answers = new Questions(AGAIN_MS);
+  const answers = new Questions(clock, AGAIN_MS);
   const listing = new Listing();
   const losses = new Losses(streams, options.later);
   /** The greatest number of a message about a talkgroup that was left: none is used twice. */
@@ -97,7 +97,7 @@ export function createStreams(options: StreamsOptions) {
     /** Sessions are about to come. Resolves when the other relays have said what they have. null: they have already. */
     expect(talkgroups: readonly Talkgroup[]): Promise<void> | null {
       if (!isUp() || up().length === 0) return null;
-      const at = nowMs();
+      const at = clock.nowMs();
       for (const talkgroup of talkgroups) {
         if (of(talkgroup) !== undefined) continue;
         const one = joinedTo(talkgroup);

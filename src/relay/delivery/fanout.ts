@@ -1,5 +1,6 @@
 // Publishes: audio to a talkgroup's receivers, messages to its members. Each talkgroup has one topic for audio and one for
 // events, and uWebSockets.js copies to each subscriber.
+import type { Clock } from '../clock.js';
 import type { Churn } from './churn.js';
 import { type Feed, flushHeld } from './feed.js';
 import { type Peer, type Publisher, SERVICE_TOPIC, type Voice } from './peer.js';
@@ -37,14 +38,18 @@ export interface Fanout {
   onlineHere(feed: Feed): number;
 }
 
-export function createFanout(publisher: Publisher, churn: Pick<Churn, 'isHigh'>): Fanout {
+export function createFanout(
+  publisher: Publisher,
+  churn: Pick<Churn, 'isHigh'>,
+  clock: Pick<Clock, 'soon'>,
+): Fanout {
   const all = { textsUnwritten: 0 };
 
   function publishText(topic: string, message: string, to: { textsUnwritten: number }): void {
     // Counted first: uWebSockets.js writes or drops a big message at once.
     to.textsUnwritten++;
-    // Node runs it after the part of the loop turn in which uWebSockets.js writes everything published.
-    setImmediate(written, to);
+    // The clock runs it after the part of the loop turn in which uWebSockets.js writes everything published.
+    clock.soon(written, to);
     publisher.publish(topic, message, false);
   }
 

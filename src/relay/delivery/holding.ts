@@ -4,6 +4,7 @@
 // ten talkgroups gets the audio buffered in all of them in one write.
 
 import { encodeBundle } from '../../protocol/bundle.js';
+import type { Clock, Timer } from '../clock.js';
 import type { Counts } from '../figures/counts.js';
 import type { Fanout } from './fanout.js';
 import { type Feed, heldBy, topicOf } from './feed.js';
@@ -14,14 +15,14 @@ import type { Source } from './source.js';
 export interface HoldingOptions {
   readonly fanout: Fanout;
   readonly counts: Counts;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   readonly log: { error(fields: object, message: string): void };
 }
 
 export type Holding = ReturnType<typeof createHolding>;
 
-export function createHolding({ fanout, counts, nowMs, log }: HoldingOptions) {
-  const clocks = new Map<Hold, Clock>();
+export function createHolding({ fanout, counts, clock, log }: HoldingOptions) {
+  const windows = new Map<Hold, WindowTimer>();
 
   function open(feed: Feed, hold: Hold): Held {
     const known = heldBy(feed, hold);
@@ -54,22 +55,22 @@ export function createHolding({ fanout, counts, nowMs, log }: HoldingOptions) {
   function keep(feed: Feed, source: Source, message: ArrayBuffer, nowMs: number): void {
     const frame = message.slice(0); // the engine takes its buffer back
     for (const held of feed.held ?? []) {
-      clockOf(held.hold).watch(feed, held);
+      timerOf(held.hold).watch(feed, held);
       held.put(source, frame, nowMs);
     }
   }
 
-  function clockOf(hold: Hold): Clock {
-    let clock = clocks.get(hold);
-    if (clock === undefined) {
-      clock = createClock(hold, {
+  function timerOf(hold: Hold): WindowTimer {
+    let timer = windows.get(hold);
+    if (timer === undefined) {
+      timer = createWindowTimer(hold, {
         hears: ({ topic, isAwaited }) => isAwaited || fanout.hearers(topic) > 0,
-        nowMs,
+        clock,
         log,
       });
-      clocks.set(hold, clock);
+      windows.set(hold, timer);
     }
-    return clock;
+    return timer;
   }
 
   return {
@@ -82,32 +83,32 @@ export function createHolding({ fanout, counts, nowMs, log }: HoldingOptions) {
       for (const held of feed.held ?? []) counts.discarded += held.discard(source);
     },
     close(): void {
-      for (const clock of clocks.values()) clock.stop();
+      for (const timer of windows.values()) timer.stop();
     },
   };
 }
 
-interface ClockOptions {
+interface WindowTimerOptions {
   /** Whether this has a receiver. */
   readonly hears: (held: Held) => boolean;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   readonly log: { error(fields: object, message: string): void };
 }
 
-interface Clock {
+interface WindowTimer {
   /** A frame is about to be buffered there. */
   watch(feed: Feed, held: Held): void;
   stop(): void;
 }
 
-function createClock({ ms }: Hold, { hears, nowMs, log }: ClockOptions): Clock {
+function createWindowTimer({ ms }: Hold, { hears, clock, log }: WindowTimerOptions): WindowTimer {
   const watched = new Map<Held, Feed>();
-  let timer: NodeJS.Timeout | null = null;
+  let timer: Timer | null = null;
 
   function ring(): void {
     timer = null;
     try {
-      expire(nowMs() + EARLY_MS);
+      expire(clock.nowMs() + EARLY_MS);
     } catch (error) {
       log.error({ err: error }, 'delivery of buffered audio failed');
     }
@@ -123,16 +124,16 @@ function createClock({ ms }: Hold, { hears, nowMs, log }: ClockOptions): Clock {
       if (!isHeard) close(feed, held);
       if (!isHeard || dueMs === null) watched.delete(held);
     }
-    if (watched.size > 0) timer = setTimeout(ring, nextMs - now);
+    if (watched.size > 0) timer = clock.after(nextMs - now, ring);
   }
 
   return {
     watch(feed, held) {
       watched.set(held, feed);
-      timer ??= setTimeout(ring, ms - EARLY_MS);
+      timer ??= clock.after(ms - EARLY_MS, ring);
     },
     stop() {
-      if (timer !== null) clearTimeout(timer);
+      if (timer !== null) clock.stop(timer);
     },
   };
 }

@@ -4,6 +4,7 @@ import { type Notice, noticeOf } from '../../db/notice.js';
 import type { EmergencyRow } from '../../directory/records.js';
 import type { TalkgroupId, UserId } from '../../ids.js';
 import type { EmergencyState } from '../../protocol/codes.js';
+import type { Clock } from '../clock.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { FloorControl } from '../floor/control.js';
 import { Window } from '../limits/window.js';
@@ -11,7 +12,7 @@ import { type Membership, named, type Talkgroup } from '../members/members.js';
 import { createElsewhere, unsavedBody } from './elsewhere.js';
 import { type Known, KnownEmergencies } from './known.js';
 import { emergencyText, type UnsavedEmergency } from './messages.js';
-import { createUnsaved, type UnsavedOptions } from './unsaved.js';
+import { createUnsaved } from './unsaved.js';
 
 /** The writes of this module. Each may be repeated, and answers the notification that went to the other nodes, if any. */
 export interface EmergencyWrites {
@@ -34,8 +35,7 @@ export interface EmergenciesOptions {
   readonly noticed: (notice: Notice) => void;
   /** Tells the other relays of a change that is not stored yet. */
   readonly tell: (talkgroup: Talkgroup, told: UnsavedEmergency) => void;
-  readonly pause?: UnsavedOptions['pause'];
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
 }
 
@@ -53,9 +53,10 @@ export type Raised =
 export type Emergencies = ReturnType<typeof createEmergencies>;
 
 export function createEmergencies(options: EmergenciesOptions) {
-  const { writes, talkgroups, fanout, floor, noticed, tell, nowMs, log, pause } = options;
+  const { writes, talkgroups, fanout, floor, noticed, tell, clock, log } = options;
+  const { nowMs, unixMs } = clock;
   /** Announced and not stored yet. */
-  const unsaved = createUnsaved({ noticed, saved, log, pause });
+  const unsaved = createUnsaved({ noticed, saved, clock, log });
   const known = new KnownEmergencies({ isUnsaved: unsaved.has, nowMs });
   const elsewhere = createElsewhere({
     ...{ known, unsaved, show, store, tell, nowMs },
@@ -166,7 +167,7 @@ export function createEmergencies(options: EmergenciesOptions) {
         lat: where.lat ?? null,
         lng: where.lng ?? null,
         alt: where.alt ?? null,
-        raised_at: new Date().toISOString(),
+        raised_at: new Date(unixMs()).toISOString(),
         device_id: user.deviceId,
         fix: null,
       };

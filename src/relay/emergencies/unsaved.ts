@@ -2,6 +2,7 @@
 import { type Notice, noticeOf } from '../../db/notice.js';
 import { AppError } from '../../errors.js';
 import type { TalkgroupId } from '../../ids.js';
+import { type Clock, pause } from '../clock.js';
 
 /** Beyond this number of unsaved writes a raise is refused: the database is away for days, or this is an attack. */
 export const UNSAVED_MAX = 10_000;
@@ -25,16 +26,13 @@ export interface UnsavedOptions {
   readonly noticed: (notice: Notice) => void;
   /** The change of the emergency with this id is stored. Called before `noticed`. */
   readonly saved: (id: string) => void;
+  readonly clock: Pick<Clock, 'after'>;
   readonly log: { error(fields: object, message: string): void };
-  /** Resolves after `ms`. Tests hand it in. */
-  readonly pause?: ((ms: number) => Promise<void>) | undefined;
 }
-
-const pauseUnref = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms).unref());
 
 export type Unsaved = ReturnType<typeof createUnsaved>;
 
-export function createUnsaved({ noticed, saved, log, pause = pauseUnref }: UnsavedOptions) {
+export function createUnsaved({ noticed, saved, clock, log }: UnsavedOptions) {
   /** Those of each talkgroup in their order. What a read shows of these is older than what is in memory. */
   const unsaved: Write[] = [];
   /** The number of writes by emergency, and the emergencies by talkgroup. */
@@ -68,7 +66,7 @@ export function createUnsaved({ noticed, saved, log, pause = pauseUnref }: Unsav
         const { talkgroup } = next;
         const isLater = (one: Write) => Number(one.talkgroup === talkgroup);
         unsaved.push(...unsaved.splice(0).sort((one, other) => isLater(one) - isLater(other)));
-        await pause(retryMs);
+        await new Promise<void>((resolve) => clock.after(retryMs, resolve).unref());
         retryMs = Math.min(RETRY_MS_MAX, 2 * retryMs);
       }
     }
@@ -116,7 +114,7 @@ export function createUnsaved({ noticed, saved, log, pause = pauseUnref }: Unsav
     /** What is not stored within half a second is lost, and logged. */
     async close(): Promise<void> {
       for (let left = LAST_TRIES; left > 0 && unsaved.length > 0; left--)
-        await new Promise((resolve) => setTimeout(resolve, LAST_MS / LAST_TRIES));
+        await pause(clock, LAST_MS / LAST_TRIES);
       closed = true;
       for (const { id } of unsaved) log.error({ emergency: id }, 'emergency lost, relay closed');
     },

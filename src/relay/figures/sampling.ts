@@ -1,6 +1,7 @@
 // Samples the traffic, so that a frame costs one comparison. The first frame relayed after each tick of the housekeeping
 // timer is timed until uWebSockets.js has written it. Its length stands for all frames until the next tick.
 import { type Histogram, newHistogram, observe } from '../../histogram.js';
+import type { Clock } from '../clock.js';
 
 /** Bounds (ms). A loop turn with little work takes tenths of a millisecond. Every listener hears a turn of a second. */
 const LATENCY_MS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 50, 100, 250, 500, 1000];
@@ -28,7 +29,7 @@ export interface Sampling {
   add(framesIn: number, framesOut: number): void;
 }
 
-export function createSampling(nowMs: () => number): Sampling {
+export function createSampling({ nowMs, soon }: Pick<Clock, 'nowMs' | 'soon'>): Sampling {
   const sampled: Sampled = { latency: newHistogram(LATENCY_MS), framesOut: 0, bytesIn: 0, bytesOut: 0 };
   let receivedAtMs = 0;
   let frameBytes = 0;
@@ -45,7 +46,7 @@ export function createSampling(nowMs: () => number): Sampling {
       frameBytes = bytes;
       if (!sampling.isTimed) return;
       receivedAtMs = atMs;
-      setImmediate(close);
+      soon(close);
     },
     add(framesIn, framesOut) {
       sampled.framesOut += framesOut;

@@ -30,6 +30,8 @@ export interface OutcomesOptions {
   readonly bursts: Bursts;
   /** The talk of the session with this number in the talkgroup. */
   readonly talkOf: (session: number, talkgroup: Talkgroup) => Talk | undefined;
+  /** Unix time (ms). */
+  readonly unixMs: () => number;
   /** The buffered audio of its burst reaches no receiver. */
   readonly discard: (talk: Talk) => void;
   /** A question of the talk was answered after it was put: what waited behind it goes on. Called behind all verdicts. */
@@ -42,7 +44,7 @@ type Denied = Extract<Verdict, { readonly kind: 'denied' }> & { readonly retryMs
 
 /** No verdict closes a session at once, so no further decision begins meanwhile. */
 export function createOutcomes(options: OutcomesOptions): OnVerdicts {
-  const { fanout, counts, bursts, talkOf, discard, answered, failLater } = options;
+  const { fanout, counts, bursts, unixMs, talkOf, discard, answered, failLater } = options;
   /** Questions that the present decision answered late. */
   let late: { readonly talk: Talk; readonly ask: Ask }[] = [];
 
@@ -106,7 +108,7 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
       return;
     }
     talk.lastFrameAtMs = nowMs; // T1 did not run while it asked
-    talk.startedAt = Date.now();
+    talk.startedAt = unixMs();
     talk.startedAtMs = nowMs;
     talk.relayedBefore = talk.relayed;
     talk.feed.turns?.starting(talk, nowMs);

@@ -1,7 +1,7 @@
 // Ends a relay: closes its sockets one after the other, idle ones first and talkers when they have finished speaking.
-import { setTimeout } from 'node:timers/promises';
 import { type Close, closes } from '../../protocol/closes.js';
 import { textOf } from '../../protocol/server-messages.js';
+import { type Clock, pause } from '../clock.js';
 
 /** A session as the drain sees it. */
 interface Draining {
@@ -20,6 +20,7 @@ export interface DrainOptions<S extends Draining> {
   /** Sends a message to every session. */
   readonly tell: (message: string) => void;
   readonly close: (session: S, close: Close) => void;
+  readonly clock: Clock;
 }
 
 type Sessions<S extends Draining = Draining> = ReadonlyMap<number, S>;
@@ -48,18 +49,22 @@ const IDLE_MS = 1;
  * at most 2 s behind the last close.
  */
 export async function drainAll<S extends Draining>(options: DrainOptions<S>): Promise<void> {
-  const { sessions, mayMove, tell, close } = options;
+  const { sessions, mayMove, tell, close, clock } = options;
   const msMax = drainMsMax(sessions, options.msMax);
   tell(
     mayMove
       ? textOf({ type: 'GOAWAY', reconnect_after_ms: RECONNECT_ELSEWHERE_MS, resumable: true })
       : textOf({ type: 'GOAWAY', reconnect_after_ms: msMax + RECONNECT_AFTER_MS }),
   );
-  await drain({ sessions, msMax, close: (session) => close(session, mayMove ? MOVING : closes.restart) });
-  const lastAtMs = performance.now();
-  while (mayMove && sessions.size > 0 && performance.now() - lastAtMs < FETCH_MS_MAX)
-    await setTimeout(STEP_MS);
-  if (mayMove) await setTimeout(TOLD_MS);
+  await drain({
+    sessions,
+    msMax,
+    clock,
+    close: (session) => close(session, mayMove ? MOVING : closes.restart),
+  });
+  const lastAtMs = clock.nowMs();
+  while (mayMove && sessions.size > 0 && clock.nowMs() - lastAtMs < FETCH_MS_MAX) await pause(clock, STEP_MS);
+  if (mayMove) await pause(clock, TOLD_MS);
   for (const session of [...sessions.values()]) close(session, closes.restart);
 }
 
@@ -79,25 +84,27 @@ export function drainMsMax(sessions: Sessions, msMax: number): number {
 export async function drain<S extends Draining>({
   sessions,
   msMax,
+  clock,
   close,
 }: {
   sessions: Sessions<S>;
   msMax: number;
+  clock: Clock;
   close: (session: S) => void;
 }): Promise<void> {
-  const startMs = performance.now();
+  const startMs = clock.nowMs();
   const count = split(sessions).idle.length;
   const idleMs = Math.min(msMax, IDLE_MS * count);
   const talked = new Set<S>();
-  for (let passedMs = 0; passedMs < msMax && hasLive(sessions); passedMs = performance.now() - startMs) {
-    await setTimeout(STEP_MS);
+  for (let passedMs = 0; passedMs < msMax && hasLive(sessions); passedMs = clock.nowMs() - startMs) {
+    await pause(clock, STEP_MS);
     // Told apart anew each time: a session that talks now may not have talked when it began.
     const { idle, talkers } = split(sessions);
     for (const session of talkers) talked.add(session);
     const finished = idle.filter((session) => talked.has(session));
     for (const session of finished) close(session);
     const waiting = idle.filter((session) => !talked.has(session));
-    const staying = Math.ceil(count * Math.max(0, 1 - (performance.now() - startMs) / idleMs));
+    const staying = Math.ceil(count * Math.max(0, 1 - (clock.nowMs() - startMs) / idleMs));
     for (const session of waiting.slice(0, Math.max(0, waiting.length - staying))) close(session);
   }
   for (const session of [...sessions.values()]) close(session); // those that may be resumed, too

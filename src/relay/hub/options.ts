@@ -2,6 +2,7 @@
 import type { Notice, Question } from '../../db/notice.js';
 import type { RelayReport } from '../../db/session-reports.js';
 import type { LatestFix } from '../../protocol/fix.js';
+import type { Clock } from '../clock.js';
 import type { ClusterFigures } from '../cluster/counts.js';
 import type { Churn } from '../delivery/churn.js';
 import type { Peer, Publisher } from '../delivery/peer.js';
@@ -42,8 +43,7 @@ export interface RelayOptions {
   /** The reads of devices that sessions watch. */
   readonly positionReads: PositionReads;
   readonly log: { info(fields: object, message: string): void; error(fields: object, message: string): void };
-  /** Monotonic milliseconds. Tests hand it in. */
-  readonly nowMs?: () => number;
+  readonly clock: Clock;
   /** Makes the one that decides who has the floor. */
   readonly authorityOf?: ((options: LocalAuthorityOptions) => Authority) | undefined;
 }

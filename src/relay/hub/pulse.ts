@@ -1,6 +1,7 @@
 // Runs the relay's one timer: pings that no frame brought, talk that ends by time, late receivers, and what else is due
 // now and then.
 import { LOOP_DELAYS_MS, newHistogram, observe } from '../../histogram.js';
+import type { Clock } from '../clock.js';
 import type { Fanout } from '../delivery/fanout.js';
 import { type Feed, markHeld } from '../delivery/feed.js';
 import type { PulseFigures } from '../figures/present.js';
@@ -12,7 +13,7 @@ import type { Pings } from '../reception/pings.js';
 import type { Unanswered } from '../reception/receiver.js';
 
 export interface PulseOptions {
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   readonly fair: FairClock;
   readonly fanout: Pick<Fanout, 'hearers'>;
   readonly floor: Pick<FloorControl, 'active' | 'expire'>;
@@ -39,7 +40,8 @@ export const PULSE_MS = 50;
 const OFTEN_MS = 100;
 const SELDOM_MS = 1000;
 export function startPulse(options: PulseOptions): Pulse {
-  const { nowMs, fair, fanout, floor, sampling, pings, unanswered, fail, often, seldom, log } = options;
+  const { clock, fair, fanout, floor, sampling, pings, unanswered, fail, often, seldom, log } = options;
+  const { nowMs } = clock;
   const figures: PulseFigures = { delay: newHistogram(LOOP_DELAYS_MS), lagMsMax: 0 };
   let dueAtMs = nowMs() + PULSE_MS;
   let oftenAtMs = nowMs();
@@ -49,7 +51,7 @@ export function startPulse(options: PulseOptions): Pulse {
   /** Talkgroups with frames since their last mark, or soon. */
   const marked = new Set<Talkgroup>();
 
-  const timer = setInterval(() => {
+  const timer = clock.every(PULSE_MS, () => {
     const now = nowMs();
     observe(figures.delay, now - dueAtMs);
     dueAtMs = now + PULSE_MS;
@@ -62,9 +64,9 @@ export function startPulse(options: PulseOptions): Pulse {
     if (!isJudging) return;
     oftenAtMs = now;
     // Timers run before sockets are read: judged right away, a stalled server would take its own pause for silence.
-    // setImmediate runs after them. By the time of now, for the server may stall between the two as well.
-    setImmediate(guarded, () => judge(now));
-  }, PULSE_MS);
+    // `soon` runs after them. By the time of now, for the server may stall between the two as well.
+    clock.soon(guarded, () => judge(now));
+  });
 
   function guarded(act: (now: number) => void): void {
     try {
@@ -132,7 +134,7 @@ export function startPulse(options: PulseOptions): Pulse {
   return {
     figures,
     stop() {
-      clearInterval(timer);
+      clock.stop(timer);
       pings.stop();
     },
   };

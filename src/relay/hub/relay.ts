@@ -41,20 +41,19 @@ import { createSharing, type Sharing } from './sharing.js';
 export type { Relay, RelayNumbers, RelayOptions } from './options.js';
 
 export function createRelay(options: RelayOptions): Relay {
-  const { verifyToken, limits, log, authorityOf = createLocalAuthority } = options;
-  const { nowMs = () => performance.now() } = options;
+  const { verifyToken, limits, clock, log, authorityOf = createLocalAuthority } = options;
+  const { nowMs, unixMs } = clock;
   const churn = createChurn(nowMs);
-  const fanout = createFanout(options.publisher, churn);
+  const fanout = createFanout(options.publisher, churn, clock);
   const counts = newCounts();
-  const sampling = createSampling(nowMs);
+  const sampling = createSampling(clock);
   const fair = new FairClock(PULSE_MS);
   const handshakesMax = limits.upgradesLoading + limits.upgradesWaiting;
   const unanswered = new Set<Unanswered>();
   let closing = false;
 
   const sessions: Sessions = createSessions({
-    counts,
-    unanswered,
+    ...{ counts, clock, unanswered },
     unresumable: (session) => parking.forget(session),
     ended: ({ user }) => rights.drop(user.id),
     log,
@@ -68,15 +67,15 @@ export function createRelay(options: RelayOptions): Relay {
     counts,
   });
   const pings = createPings({
-    ...{ nowMs, fair, unanswered, log },
+    ...{ clock, fair, unanswered, log },
     sessions: sessions.byNumber,
     pingMs: limits.lagPingMs,
     fail: sessions.failNumber,
   });
-  const holding = createHolding({ fanout, counts, nowMs, log });
+  const holding = createHolding({ fanout, counts, clock, log });
   const bursts = new Bursts();
   const onVerdicts = createOutcomes({
-    ...{ fanout, counts, bursts },
+    ...{ fanout, counts, bursts, unixMs },
     talkOf: sessions.talkOf,
     discard: (talk: Talk) => holding.discard(talk.feed, talk),
     answered: sessions.answered,
@@ -93,7 +92,7 @@ export function createRelay(options: RelayOptions): Relay {
   const presence = createPresence(fanout);
   const remote = { bursts, fanout, sampling, pings, holding, nowMs };
   const sharing: Sharing = createSharing({
-    ...{ remote, fanout, presence, shared, fair, nowMs, log },
+    ...{ remote, fanout, presence, shared, fair, clock, log },
     floor: () => floor,
     movesOf: (session) => sessions.byNumber.get(session)?.moves,
     movable: () => moving.movable,
@@ -116,14 +115,14 @@ export function createRelay(options: RelayOptions): Relay {
   const rights: Rights = createRights({
     reads: options.reads,
     changes: followingPositions(sharing.following(changes), () => positions),
-    nowMs,
+    clock,
     batch: limits.upgradesLoading,
     waitingMax: handshakesMax,
     log,
   });
   const { talkgroups } = rights;
   const positions: Positions = createPositions({
-    ...{ publisher: options.publisher, fanout, nowMs, log },
+    ...{ publisher: options.publisher, fanout, clock, log },
     reads: options.positionReads,
     raisers: rights.raisers,
     counts: counts.positions,
@@ -138,7 +137,7 @@ export function createRelay(options: RelayOptions): Relay {
       talkgroup: talkgroup === null ? undefined : talkgroups.get(talkgroup),
       sessionOf: (number) => sessions.byNumber.get(number),
       leftMs: (session) => parking.leftMs(session, nowMs()),
-      ...{ keepMs: limits.resumeMs, nowMs: nowMs() },
+      ...{ keepMs: limits.resumeMs, nowMs: nowMs(), unixMs: unixMs() },
     });
   function noticed(notice: Notice | Question): Promise<void> {
     if (notice.kind === 'report_asked') return options.storeReport(notice.id, report(notice));
@@ -152,7 +151,7 @@ export function createRelay(options: RelayOptions): Relay {
     floor,
     noticed: (notice) => void rights.notice(notice),
     tell: (talkgroup, told) => sharing.cluster()?.streamOf(talkgroup)?.tellEmergency(told),
-    nowMs,
+    clock,
     log,
   });
   const { fail } = sessions;
@@ -163,10 +162,10 @@ export function createRelay(options: RelayOptions): Relay {
     const goOn = () => {
       if (isOver) return;
       isOver = true;
-      clearTimeout(timer);
+      clock.stop(timer);
       if (!session.isOver) sessions.attempt(session, () => act(nowMs()));
     };
-    const timer = setTimeout(goOn, msMax);
+    const timer = clock.after(msMax, goOn);
     void rights.readAgain(id).then(goOn);
   }
   const services: SessionServices<Session> = {
@@ -184,11 +183,11 @@ export function createRelay(options: RelayOptions): Relay {
       talkgroups,
       storeFix: options.storeFix,
       readAgain,
-      ...{ positions, limits, counts, fail, log },
+      ...{ positions, limits, counts, unixMs, fail, log },
     }),
     unanswered,
     fair,
-    nowMs,
+    ...{ nowMs, unixMs },
     later: sessions.later,
     ended: sessions.end,
     log,
@@ -211,7 +210,7 @@ export function createRelay(options: RelayOptions): Relay {
     socketsPerUser: limits.socketsPerUser,
   });
   const pulse = startPulse({
-    ...{ nowMs, fair, fanout, floor, sampling, pings, unanswered, log },
+    ...{ clock, fair, fanout, floor, sampling, pings, unanswered, log },
     fail: sessions.failNumber,
     often: () => rights.expire(),
     seldom: [sharing.presence.announce, (now) => parking.expire(now)],
@@ -276,6 +275,7 @@ export function createRelay(options: RelayOptions): Relay {
         mayMove: limits.resumeMs > 0 && sharing.cluster()?.hasPeers() === true,
         tell: fanout.all,
         close: (session, close) => sessions.attempt(session, () => session.close(close)),
+        clock,
       });
       rights.close();
       positions.close();

@@ -25,11 +25,13 @@ export interface ReportSources extends UserRejections {
   /** Relays that this one reaches, with itself. */
   readonly relays: number;
   readonly nowMs: number;
+  /** The same moment as Unix time (ms). */
+  readonly unixMs: number;
 }
 
 export function reportOf(sources: ReportSources): RelayReport {
   const { user, talkgroup, nowMs } = sources;
-  const sinceUnixMs = Date.now() - nowMs;
+  const sinceUnixMs = sources.unixMs - nowMs;
   const isoOf = (ms: number) => new Date(sinceUnixMs + ms).toISOString();
 
   function factsOf(session: Session): SessionFacts {

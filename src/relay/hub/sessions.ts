@@ -1,5 +1,6 @@
 // Keeps all sessions of this relay. A bug that one of them meets ends this session alone.
 import { closes } from '../../protocol/closes.js';
+import type { Clock } from '../clock.js';
 import type { Ask } from '../delivery/ask.js';
 import type { Counts } from '../figures/counts.js';
 import type { Talk } from '../floor/talk.js';
@@ -9,6 +10,7 @@ import type { Session } from '../session/session.js';
 
 export interface SessionsOptions {
   readonly counts: Pick<Counts, 'failed'>;
+  readonly clock: Pick<Clock, 'soon'>;
   /** Those that owe an answer to a ping. */
   readonly unanswered: Set<Unanswered>;
   /** No token resumes the session any more. */
@@ -20,7 +22,8 @@ export interface SessionsOptions {
 
 export type Sessions = ReturnType<typeof createSessions>;
 
-export function createSessions({ counts, unanswered, unresumable, ended, log }: SessionsOptions) {
+export function createSessions(options: SessionsOptions) {
+  const { counts, clock, unanswered, unresumable, ended, log } = options;
   const byNumber = new Map<number, Session>();
 
   function fail(session: Session, error: unknown): void {
@@ -74,7 +77,7 @@ export function createSessions({ counts, unanswered, unresumable, ended, log }: 
   /** A session that is over by then, by another such bug or by itself, needs nothing. */
   function failLater(number: number, error: unknown): void {
     const session = byNumber.get(number);
-    setImmediate(() => {
+    clock.soon(() => {
       if (session !== undefined && byNumber.get(number) === session) fail(session, error);
     });
   }
@@ -96,7 +99,7 @@ export function createSessions({ counts, unanswered, unresumable, ended, log }: 
     /** A throw ends this session alone. */
     attempt,
     /** Does it in the next turn of the loop. A throw ends this session alone. */
-    later: (session: Session, act: () => void) => void setImmediate(attempt, session, act),
+    later: (session: Session, act: () => void) => clock.soon(attempt, session, act),
     /** The talk of the session with this number there. */
     talkOf: (number: number, talkgroup: Talkgroup): Talk | undefined =>
       byNumber.get(number)?.talkAt(talkgroup.number),

@@ -41,7 +41,7 @@ interface Spent extends Pick<User, 'budget' | 'snapshots'> {
   readonly budgets: ReadonlyMap<TalkgroupId, Budget>;
 }
 
-export function createMembers(): Members {
+export function createMembers(nowMs: () => number): Members {
   const users = new Map<UserId, User>();
   const spent = new Map<UserId, Spent>();
   const talkgroups = new Map<TalkgroupId, Talkgroup>();
@@ -73,7 +73,7 @@ export function createMembers(): Members {
   function admit(user: User, row: MembershipRow, old = NONE): Membership {
     let talkgroup = talkgroups.get(row.id);
     if (talkgroup === undefined) {
-      talkgroup = new Talkgroup(row, raisers);
+      talkgroup = new Talkgroup(row, raisers, nowMs());
       talkgroup.withdrawn = old.has(row.id);
       talkgroups.set(row.id, talkgroup);
     }

@@ -72,12 +72,8 @@ export class Talkgroup {
   private newest: readonly EmergencyRow[] | null = null;
   private readonly raisers: Raisers;
 
-  /** `raisers` are those of all talkgroups in memory. */
-  constructor(
-    row: Omit<MembershipRow, 'site' | 'may_have_keys'>,
-    raisers = new Raisers(),
-    nowMs = performance.now(),
-  ) {
+  /** `raisers` are those of all talkgroups in memory. The row was read at `nowMs`. */
+  constructor(row: Omit<MembershipRow, 'site' | 'may_have_keys'>, raisers = new Raisers(), nowMs = 0) {
     this.raisers = raisers;
     this.id = row.id;
     this.number = row.number;

@@ -1,6 +1,7 @@
 // One relay among the relays of all nodes: who can be reached, and messages from and to them.
 import { type Histogram, LOOP_DELAYS_MS, newHistogram, observe } from '../../histogram.js';
 import type { Reach } from '../../protocol/codes.js';
+import type { Clock } from '../clock.js';
 import { type Beacon, readBeacon } from './beacon.js';
 import { bodyOf, NO_BODY } from './body.js';
 import { type Bus, type BusCounts, EVERY_RELAY, relaySubject, type Subject } from './bus.js';
@@ -53,8 +54,7 @@ export interface NodesOptions {
   readonly counts: NodeCounts;
   /** Time without the time that this relay stood still. */
   readonly fair: { at(nowMs: number): number };
-  /** Monotonic ms. */
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   readonly log: Log;
   /** The relay can be reached from now on. */
   readonly came: (relay: number) => void;
@@ -99,7 +99,8 @@ export interface NodesFigures {
 export type Nodes = ReturnType<typeof createNodes>;
 
 export function createNodes(options: NodesOptions) {
-  const { relay, database, bus, node, keys, counts, fair, nowMs, log } = options;
+  const { relay, database, bus, node, keys, counts, fair, clock, log } = options;
+  const { nowMs } = clock;
   const writer = new HeaderWriter(relay, database);
   const peers = new Peers(relay, node, keys);
   const header = newHeader();
@@ -208,10 +209,10 @@ export function createNodes(options: NodesOptions) {
     relayLog.tick(at.nowMs);
   }
 
-  const later = (act: () => void) => void setImmediate(guarded, act);
+  const later = (act: () => void) => clock.soon(guarded, act);
   const ends = [subscribe(relaySubject(relay), ofPeer(options.forUs)), subscribe(EVERY_RELAY, receiveForAll)];
   // After the sockets were read: what waited in them while this relay stood still was sent in time.
-  const timer = setInterval(() => later(tick), BEACON_MS);
+  const timer = clock.every(BEACON_MS, () => later(tick));
   writer.setWay(bus.counts.ups);
   bus.onChange((isUp) => {
     if (!isUp) return;
@@ -268,7 +269,7 @@ export function createNodes(options: NodesOptions) {
 
     /** The others hear that this relay ended. */
     async close(): Promise<void> {
-      clearInterval(timer);
+      clock.stop(timer);
       say(EVERY_RELAY, kinds.leave, NO_BODY);
       isClosed = true;
       for (const end of ends) end();

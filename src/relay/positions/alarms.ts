@@ -13,11 +13,12 @@ export interface AlarmsOptions {
   readonly fanout: Pick<Fanout, 'tell'>;
   readonly counts: { emergencies: number };
   readonly nowMs: () => number;
+  readonly unixMs: () => number;
 }
 
 export type Alarms = ReturnType<typeof createAlarms>;
 
-export function createAlarms({ raisers, fanout, counts, nowMs }: AlarmsOptions) {
+export function createAlarms({ raisers, fanout, counts, nowMs, unixMs }: AlarmsOptions) {
   /** With a position that the members have not been told of. Never more than there are open emergencies. */
   const untold = new Set<Raiser>();
 
@@ -37,7 +38,7 @@ export function createAlarms({ raisers, fanout, counts, nowMs }: AlarmsOptions) 
     /** A position was stored. One look-up when its device has no emergency. */
     located(fix: LatestFix): void {
       for (const raiser of raisers.of(fix.deviceId)) {
-        if (raiser.fix !== null && !isNews(fix, raiser.fix)) continue;
+        if (raiser.fix !== null && !isNews(fix, raiser.fix, unixMs())) continue;
         raiser.fix = fix;
         if (nowMs() - raiser.toldAtMs >= TELL_MS) tell(raiser, fix);
         else untold.add(raiser);

@@ -29,7 +29,8 @@ const MARK_MS = 1000;
 
 export type Devices = ReturnType<typeof createDevices>;
 
-export function createDevices() {
+/** `unixMs` is the time by which positions are ahead. */
+export function createDevices(unixMs: () => number) {
   const byId = new Map<DeviceId, Device>();
   let lastNumber = 0;
   let lastChange = 0;
@@ -67,7 +68,7 @@ export function createDevices() {
     /** A position was stored. One look-up when nobody watches the device. An older one than the known changes nothing. */
     located(fix: LatestFix): void {
       const device = byId.get(fix.deviceId);
-      if (device === undefined || (device.fix !== null && !isNews(fix, device.fix))) return;
+      if (device === undefined || (device.fix !== null && !isNews(fix, device.fix, unixMs()))) return;
       device.fix = fix;
       device.change = ++lastChange;
       for (const follower of device.followers) follower.moved(device);
@@ -91,7 +92,7 @@ export function createDevices() {
  * A position may come twice, from the main thread and over the bus. One without a time may replace one that is ahead, and
  * any replaces one that is further ahead than a report may be.
  */
-export const isNews = (fix: LatestFix, known: LatestFix, unixMs = Date.now()): boolean =>
+export const isNews = (fix: LatestFix, known: LatestFix, unixMs: number): boolean =>
   fix.atMs > known.atMs ||
   known.atMs > unixMs + AHEAD_MS_MAX ||
   (fix.atMs === known.atMs && (fix.lat !== known.lat || fix.lng !== known.lng));

@@ -4,6 +4,7 @@ import type { DeviceId, TalkgroupId } from '../../ids.js';
 import type { Ref } from '../../protocol/bodies.js';
 import type { WatchInterval } from '../../protocol/codes.js';
 import type { LatestFix } from '../../protocol/fix.js';
+import type { Clock, Timer } from '../clock.js';
 import type { Fanout } from '../delivery/fanout.js';
 import type { Peer, Publisher } from '../delivery/peer.js';
 import type { PositionCounts } from '../figures/counts.js';
@@ -30,7 +31,7 @@ export interface PositionsOptions {
   readonly counts: PositionCounts;
   /** Whether this relay wants the positions that other relays store has changed. */
   readonly wants: (isWanted: boolean) => void;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   readonly log: { error(fields: object, message: string): void };
 }
 
@@ -55,17 +56,18 @@ const NAMED_MAX = 2000;
 export type Positions = ReturnType<typeof createPositions>;
 
 export function createPositions(options: PositionsOptions) {
-  const { reads, publisher, fanout, raisers, counts, nowMs, log } = options;
-  const devices = createDevices();
-  const alarms = createAlarms({ raisers, fanout, counts, nowMs });
+  const { reads, publisher, fanout, raisers, counts, clock, log } = options;
+  const { nowMs, unixMs } = clock;
+  const devices = createDevices(unixMs);
+  const alarms = createAlarms({ raisers, fanout, counts, nowMs, unixMs });
   const lists = createLists({ devices, nowMs, changed, log });
-  const shared = createShared({ lists, read: reads.ofTalkgroup, publisher, counts, nowMs });
+  const shared = createShared({ lists, read: reads.ofTalkgroup, publisher, counts, nowMs, unixMs });
   const watches = new Map<Pick<WatchingSession, 'user'>, Watch>();
   /** The last WATCH of each session that is being read. */
   const asking = new Map<WatchingSession, Asked>();
   /** New watches of which the devices were read. The rate of WATCH bounds them. */
   const turns = new Set<() => void>();
-  let timer: NodeJS.Timeout | null = null;
+  let timer: Timer | null = null;
   let isWanted = false;
   let isClosed = false;
   raisers.changed = look;
@@ -73,9 +75,9 @@ export function createPositions(options: PositionsOptions) {
   /** Tells whether positions are wanted, and lets the timer run while there is something to do. */
   function look(): void {
     const isNeeded = watches.size + asking.size > 0 || alarms.areWaiting;
-    if (isNeeded && !isClosed) timer ??= setInterval(guarded, TICK_MS);
+    if (isNeeded && !isClosed) timer ??= clock.every(TICK_MS, guarded);
     else if (timer !== null) {
-      clearInterval(timer);
+      clock.stop(timer);
       timer = null;
     }
     const isWantedNow = watches.size + asking.size + raisers.size > 0;
@@ -163,7 +165,7 @@ export function createPositions(options: PositionsOptions) {
             const { talkgroup, list } = one;
             return { talkgroup, list, round: shared.roundOf(one, intervalMs), withdrawnAt: null };
           });
-    watches.set(session, new Watch(session, peer, watched, { devices, counts, nowMs, intervalMs, ref }));
+    watches.set(session, new Watch(session, peer, watched, { devices, counts, clock, intervalMs, ref }));
     if (before !== undefined) end(before);
   }
 
@@ -200,7 +202,7 @@ export function createPositions(options: PositionsOptions) {
       look();
       let isKept = false;
       try {
-        await inTime(Promise.all(used.map((list) => lists.ready(list, session.user.id))));
+        await inTime(Promise.all(used.map((list) => lists.ready(list, session.user.id))), clock);
         return await turn(() => {
           const isMember = memberships.every((one) => isStill(one) && mayTalk(one));
           if (isClosed || session.socket !== peer || asking.get(session) !== asked || !isMember)
@@ -288,7 +290,7 @@ export function createPositions(options: PositionsOptions) {
       isClosed = true;
       for (const take of turns) take();
       turns.clear();
-      if (timer !== null) clearInterval(timer);
+      if (timer !== null) clock.stop(timer);
       timer = null;
     },
   };

@@ -15,6 +15,7 @@ export interface RoundOptions {
   readonly intervalMs: WatchInterval;
   /** When its first interval begins (monotonic ms). */
   readonly nowMs: number;
+  readonly unixMs: () => number;
 }
 
 export class Round implements Follower {
@@ -65,7 +66,7 @@ export class Round implements Follower {
 
   /** One message. What does not fit waits for the next one. */
   publish(nowMs: number): void {
-    const { publisher, counts, talkgroup } = this.options;
+    const { publisher, counts, talkgroup, unixMs } = this.options;
     this.nextAtMs = nowMs + NEXT_MS;
     if (publisher.numSubscribers(this.topic) === 0) {
       // Those that watch get what they miss by themselves, before they subscribe.
@@ -76,7 +77,7 @@ export class Round implements Follower {
     const gone = this.gone.splice(0, GONE_MAX);
     publisher.publish(
       this.topic,
-      positionsText(this.batch, { talkgroup: talkgroup.id, gone, serverTimeMs: Date.now() }),
+      positionsText(this.batch, { talkgroup: talkgroup.id, gone, serverTimeMs: unixMs() }),
       false,
     );
     counts.published++;

@@ -14,6 +14,7 @@ export interface SharedOptions {
   readonly publisher: Publisher;
   readonly counts: { published: number };
   readonly nowMs: () => number;
+  readonly unixMs: () => number;
 }
 
 /** A talkgroup that sessions watch. */
@@ -26,7 +27,7 @@ export interface SharedTalkgroup {
 
 export type SharedTalkgroups = ReturnType<typeof createShared>;
 
-export function createShared({ lists, read, publisher, counts, nowMs }: SharedOptions) {
+export function createShared({ lists, read, publisher, counts, nowMs, unixMs }: SharedOptions) {
   const byId = new Map<TalkgroupId, SharedTalkgroup>();
   /** In the order in which they published last. */
   const rounds = new Set<Round>();
@@ -53,7 +54,7 @@ export function createShared({ lists, read, publisher, counts, nowMs }: SharedOp
     roundOf({ talkgroup, list, rounds: own }: SharedTalkgroup, intervalMs: WatchInterval): Round {
       const known = own.get(intervalMs);
       if (known !== undefined) return known;
-      const round = new Round({ publisher, counts, talkgroup, intervalMs, nowMs: nowMs() });
+      const round = new Round({ publisher, counts, talkgroup, intervalMs, nowMs: nowMs(), unixMs });
       own.set(intervalMs, round);
       rounds.add(round);
       list.follow(round);

@@ -2,6 +2,7 @@
 // for all. A receiver that falls behind gets what changed by itself, a message at a time, each when the one before was read.
 import type { Ref } from '../../protocol/bodies.js';
 import type { WatchInterval } from '../../protocol/codes.js';
+import type { Clock } from '../clock.js';
 import { DROPPED, type Peer } from '../delivery/peer.js';
 import type { Talkgroup, User } from '../members/members.js';
 import type { Device, Devices } from './devices.js';
@@ -31,7 +32,7 @@ export interface WatchedTalkgroup {
 export interface WatchOptions {
   readonly devices: Devices;
   readonly counts: { sent: number };
-  readonly nowMs: () => number;
+  readonly clock: Pick<Clock, 'nowMs' | 'unixMs'>;
   readonly intervalMs: WatchInterval;
   readonly ref: Ref | undefined;
 }
@@ -142,7 +143,7 @@ export class Watch {
     this.afterRead(() => {
       if (at + 1 < parts.length) return this.tellPart(parts, at + 1, total);
       this.ref = undefined; // of further lists
-      this.dueAtMs = this.options.nowMs();
+      this.dueAtMs = this.options.clock.nowMs();
     });
   }
 
@@ -160,7 +161,7 @@ export class Watch {
     const watched = [...this.talkgroups.values()].find((one) => one.list === list);
     if (watched === undefined && this.own !== list) return;
     const isTold = isPublished && this.isLive && watched?.withdrawnAt === null;
-    if (isTold) this.changedAtMs = this.options.nowMs();
+    if (isTold) this.changedAtMs = this.options.clock.nowMs();
     else this.isStale = true;
   }
 
@@ -208,14 +209,14 @@ export class Watch {
 
   /** One message of what waits, and the next one when it was read. */
   private sendQueued(): void {
-    const { counts, nowMs } = this.options;
+    const { counts, clock } = this.options;
     const [only] = this.talkgroups.values();
     const talkgroup = this.talkgroups.size === 1 ? only?.talkgroup.id : undefined;
-    const text = positionsText(this.queue, { talkgroup, gone: [], serverTimeMs: Date.now() });
+    const text = positionsText(this.queue, { talkgroup, gone: [], serverTimeMs: clock.unixMs() });
     counts.sent++;
     // Its receiver is behind from now on, and gets what it missed.
     if (this.peer.send(Buffer.from(text), false) === DROPPED)
-      this.since = Math.min(this.since, this.sentSurely(nowMs()));
+      this.since = Math.min(this.since, this.sentSurely(clock.nowMs()));
     this.afterRead(() => {
       if (this.queue.size > 0) this.sendQueued();
     });
@@ -237,7 +238,7 @@ export class Watch {
   withdrawn(talkgroup: Talkgroup): void {
     const watched = this.talkgroups.get(talkgroup);
     if (watched === undefined || this.isLost) return;
-    const nowMs = this.options.nowMs();
+    const nowMs = this.options.clock.nowMs();
     this.isStale = this.mayBeStale(nowMs);
     watched.withdrawnAt ??= this.options.devices.changeBefore(this.options.intervalMs, nowMs);
     for (const device of watched.list.devices) this.queue.delete(device);
@@ -248,13 +249,13 @@ export class Watch {
   granted(talkgroup: Talkgroup): void {
     const watched = this.talkgroups.get(talkgroup);
     if (watched === undefined || watched.withdrawnAt === null) return;
-    const sent = this.sentSurely(this.options.nowMs());
+    const sent = this.sentSurely(this.options.clock.nowMs());
     const since = this.isLive ? Math.max(this.since, sent) : this.since;
     this.leaveTopics();
     this.since = Math.min(since, watched.withdrawnAt);
     watched.withdrawnAt = null;
     if (this.unlisted.has(talkgroup)) this.isStale = true;
-    this.dueAtMs = this.options.nowMs();
+    this.dueAtMs = this.options.clock.nowMs();
   }
 
   /** The membership is gone: the client is told which devices it watches no more, or has a new list. */
@@ -272,7 +273,7 @@ export class Watch {
       this.queue.delete(device);
       gone.push(device.n);
     }
-    if (this.mayBeStale(this.options.nowMs())) {
+    if (this.mayBeStale(this.options.clock.nowMs())) {
       this.isStale = true;
       this.ref = undefined; // the new list answers no question
       if (this.talkgroups.size === 0) this.list(); // it ends before its next tick
@@ -280,7 +281,10 @@ export class Watch {
     }
     while (gone.length > 0)
       this.session.send(
-        positionsText(new Set(), { gone: gone.splice(0, GONE_MAX), serverTimeMs: Date.now() }),
+        positionsText(new Set(), {
+          gone: gone.splice(0, GONE_MAX),
+          serverTimeMs: this.options.clock.unixMs(),
+        }),
       );
   }
 

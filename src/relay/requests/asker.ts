@@ -40,6 +40,8 @@ export interface RequestServices {
   /** false: no such device. Rejects when the fix could not be stored. */
   readonly storeFix: (fix: ReportedFix) => Promise<boolean>;
   readonly positions: Pick<Positions, 'watch' | 'unwatch'>;
+  /** Unix time (ms). */
+  readonly unixMs: () => number;
   readonly log: { error(fields: object, message: string): void };
 }
 

@@ -11,7 +11,7 @@ export async function storeFix(asker: Asker, asked: ClientMessageOf<'GPS_UPDATE'
   const deviceId = device_id === undefined ? session.user.deviceId : readId<DeviceId>(device_id);
   if (deviceId === null) return refuse(asker, 'unknown_device', ref);
   await withDatabase(asker, ref, async () => {
-    const isStored = await services.storeFix(reportedFix(deviceId, asked));
+    const isStored = await services.storeFix(reportedFix(deviceId, asked, services.unixMs()));
     if (isStored) confirm(asker, ref);
     else refuse(asker, 'unknown_device', ref);
   });

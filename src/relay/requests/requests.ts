@@ -21,7 +21,8 @@ import { unwatch, watch } from './watching.js';
 const answers: {
   readonly [Type in ClientMessageType]: (asker: Asker, asked: ClientMessageOf<Type>) => void | Promise<void>;
 } = {
-  PING: ({ session }, { t, ref }) => session.send(textOf({ type: 'PONG', ref, t, server_time: Date.now() })),
+  PING: ({ session, services }, { t, ref }) =>
+    session.send(textOf({ type: 'PONG', ref, t, server_time: services.unixMs() })),
   GPS_UPDATE: storeFix,
   WATCH: watch,
   UNWATCH: unwatch,

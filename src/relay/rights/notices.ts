@@ -1,6 +1,7 @@
 // Applies change notifications: withdraws at once what the change could take away, and says when it is acknowledged.
 import type { Notice } from '../../db/notice.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../ids.js';
+import type { Clock } from '../clock.js';
 import type { Members } from '../members/books.js';
 import type { Membership, Talkgroup, User } from '../members/members.js';
 import type { Due } from './due.js';
@@ -16,7 +17,7 @@ export interface NoticesOptions {
   readonly begin: () => void;
   /** The membership was withdrawn. */
   readonly withdrawn: (membership: Membership) => void;
-  readonly nowMs: () => number;
+  readonly clock: Pick<Clock, 'nowMs' | 'after'>;
 }
 
 /** Between two reads of a talkgroup that clients want (ms): each reads all its open emergencies. A client waits 200. */
@@ -24,7 +25,7 @@ const READ_AGAIN_MS = 150;
 /** Ids of notifications remembered, 200 bytes each: the second copy comes within a second of the first. */
 const SEEN_MAX = 2_000;
 
-export function createNotices({ members, due, touch, leaveBehind, begin, withdrawn, nowMs }: NoticesOptions) {
+export function createNotices({ members, due, touch, leaveBehind, begin, withdrawn, clock }: NoticesOptions) {
   const { users, talkgroups } = members;
   const seen = new Map<string, Promise<void>>();
   /** Users whose sockets are to be told of their key holders, behind the next read. One that leaves before it is forgotten. */
@@ -105,7 +106,7 @@ export function createNotices({ members, due, touch, leaveBehind, begin, withdra
 
   function readNow(id: TalkgroupId): void {
     const talkgroup = talkgroups.get(id);
-    if (talkgroup !== undefined) talkgroup.readAgainAtMs = nowMs();
+    if (talkgroup !== undefined) talkgroup.readAgainAtMs = clock.nowMs();
     due.talkgroup(id);
     begin();
   }
@@ -113,10 +114,10 @@ export function createNotices({ members, due, touch, leaveBehind, begin, withdra
   /** Once, for all that ask until then. */
   function later(ms: number, { id }: Talkgroup): void {
     if (planned.has(id)) return;
-    const timer = setTimeout(() => {
+    const timer = clock.after(ms, () => {
       planned.delete(id);
       readNow(id);
-    }, ms);
+    });
     timer.unref();
     planned.add(id);
   }
@@ -163,7 +164,7 @@ export function createNotices({ members, due, touch, leaveBehind, begin, withdra
     readAgain(id: TalkgroupId): Promise<void> {
       const shown = queued(asking, id);
       const talkgroup = talkgroups.get(id);
-      const waitMs = (talkgroup?.readAgainAtMs ?? 0) + READ_AGAIN_MS - nowMs();
+      const waitMs = (talkgroup?.readAgainAtMs ?? 0) + READ_AGAIN_MS - clock.nowMs();
       if (talkgroup !== undefined && waitMs > 0) later(waitMs, talkgroup);
       else readNow(id);
       return shown;

@@ -1,7 +1,7 @@
 // Reads what is due, one batch at a time in each lane, and passes each read the keys that changed during it.
-import { setTimeout as sleep } from 'node:timers/promises';
 import { AppError } from '../../errors.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../ids.js';
+import { type Clock, pause } from '../clock.js';
 import type { Batch, Due, Lane } from './due.js';
 
 /** What the notifications named that arrived during a read. */
@@ -22,14 +22,14 @@ export interface ReadingOptions {
   readonly isWanted: (id: UserId) => boolean;
   /** Before the next read (ms), for others to share it. */
   readonly gatherMs: (lane: Lane) => number;
+  readonly clock: Pick<Clock, 'after'>;
   readonly log: { error(fields: object, message: string): void };
-  readonly pause?: ((ms: number) => Promise<void>) | undefined;
 }
 
 const RETRY_MS_MIN = 50;
 const RETRY_MS_MAX = 1000;
 
-export function createReading({ due, read, isWanted, gatherMs, log, pause = sleep }: ReadingOptions) {
+export function createReading({ due, read, isWanted, gatherMs, clock, log }: ReadingOptions) {
   const busy = new Set<Lane>();
   /** For each read under way the keys of the notifications that arrived since it began. */
   const underWay = new Set<ReturnType<typeof nothingTouched>>();
@@ -44,10 +44,10 @@ export function createReading({ due, read, isWanted, gatherMs, log, pause = slee
       if (await readNext(lane)) {
         retryMs = RETRY_MS_MIN;
         const ms = gatherMs(lane);
-        if (ms > 0) await pause(ms);
+        if (ms > 0) await pause(clock, ms);
       } else {
         void readLane(due.suspect);
-        await pause(retryMs);
+        await pause(clock, retryMs);
         retryMs = Math.min(RETRY_MS_MAX, 2 * retryMs);
       }
     }

@@ -7,6 +7,7 @@
 // permission in force, nor does a lost notification once its gap was noticed.
 import type { Account, TalkgroupRow } from '../../directory/records.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../ids.js';
+import type { Clock } from '../clock.js';
 import { createMembers } from '../members/books.js';
 import type { Talkgroup, User } from '../members/members.js';
 import { type Batch, type Cause, createDue } from './due.js';
@@ -28,21 +29,21 @@ export interface RightsReads {
 export interface RightsOptions {
   readonly reads: RightsReads;
   readonly changes: RightsChanges;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   /** Users in one query. */
   readonly batch: number;
   /** Loads that may wait. One more fails at once. */
   readonly waitingMax: number;
   readonly log: { error(fields: object, message: string): void };
-  readonly pause?: (ms: number) => Promise<void>;
 }
 
 /** Handshakes that follow within this time (ms) share a query: a query costs as much as ten users. */
 const GATHER_MS = 10;
 export type Rights = ReturnType<typeof createRights>;
 
-export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pause }: RightsOptions) {
-  const members = createMembers();
+export function createRights({ reads, changes, clock, batch, waitingMax, log }: RightsOptions) {
+  const { nowMs } = clock;
+  const members = createMembers(nowMs);
   const { users, talkgroups, raisers } = members;
   const settler = createSettler(members, changes, nowMs);
 
@@ -54,8 +55,8 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
     read,
     isWanted,
     gatherMs: (lane) => (loads.waiting.size > 0 && lane.count() < batch ? GATHER_MS : 0),
+    clock,
     log,
-    pause,
   });
   const notices = createNotices({
     members,
@@ -63,7 +64,7 @@ export function createRights({ reads, changes, nowMs, batch, waitingMax, log, pa
     touch: reading.touch,
     leaveBehind: reading.leaveBehind,
     begin: reading.begin,
-    nowMs,
+    clock,
     withdrawn: (membership) => ofUser(membership.user, () => changes.withdrawn(membership)),
   });
   /** Users whose last read was thrown away for a talkgroup that changed. There is one such repetition. */

@@ -36,6 +36,8 @@ const withSnapshots = (
 /** What WELCOME says of the relay. */
 interface WelcomeServices {
   readonly limits: SessionLimits;
+  /** Unix time (ms). */
+  readonly unixMs: () => number;
   /** undefined: the relay has no bus. */
   readonly reach: () => Reach | undefined;
 }
@@ -43,7 +45,7 @@ interface WelcomeServices {
 export const welcomeText = (
   { number, user }: { readonly number: number; readonly user: User },
   resume: { readonly resume_token: string; readonly resumed: boolean },
-  { limits, reach }: WelcomeServices,
+  { limits, unixMs, reach }: WelcomeServices,
   first: Part & { readonly total: number },
 ) =>
   withSnapshots(
@@ -55,7 +57,7 @@ export const welcomeText = (
       username: user.username,
       device_id: user.deviceId,
       ...resume,
-      server_time: Date.now(),
+      server_time: unixMs(),
       limits: {
         frame_bytes: limits.frameBytes,
         frames_per_second: limits.framesPerSecond,

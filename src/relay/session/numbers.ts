@@ -1,6 +1,7 @@
 // Session numbers: u32, unique in the cluster, never issued again; taken from the database a block at a time.
 
 import { AppError } from '../../errors.js';
+import { type Clock, pause } from '../clock.js';
 
 /** Asked for anew when fewer are left: two blocks ahead of a storm of handshakes. */
 const RESERVE = 2048;
@@ -15,8 +16,9 @@ export interface SessionNumbers {
 /** `nextBlock` answers the first number of a new block of `size`. */
 export function createSessionNumbers(
   nextBlock: () => Promise<number>,
-  { size, log }: { size: number; log: { error(fields: object, message: string): void } },
+  options: { size: number; clock: Clock; log: { error(fields: object, message: string): void } },
 ): SessionNumbers {
+  const { size, clock, log } = options;
   const blocks: { next: number; end: number }[] = [];
   let left = 0;
   let fetching = false;
@@ -33,7 +35,7 @@ export function createSessionNumbers(
       } catch (error) {
         // Expected while the database is away. Anything else, such as a sequence at its end, somebody must hear of.
         if (!(error instanceof AppError)) log.error({ err: error }, 'session number allocation failed');
-        await new Promise((resolve) => setTimeout(resolve, RETRY_MS));
+        await pause(clock, RETRY_MS);
       }
     }
     fetching = false;

@@ -65,6 +65,8 @@ export interface SessionServices<Session extends LiveSession & Resumable>
   readonly parking: Parking<Session>;
   /** The talkgroup as it is now, for this member. */
   readonly snapshot: (membership: Membership) => Draft<Snapshot>;
+  /** Unix time (ms). */
+  readonly unixMs: () => number;
   /** Which other nodes hear this one. undefined: the relay has no bus. */
   readonly reach: () => Reach | undefined;
   /** Answers its text messages. */

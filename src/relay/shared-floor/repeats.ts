@@ -1,4 +1,5 @@
 // Repeats what may have been lost of shared floors, and ends waits that are over, while there is such a thing.
+import type { Clock, Timer } from '../clock.js';
 import type { Talkgroup } from '../members/members.js';
 import type { SharedAuthority } from './authority.js';
 import type { Turns } from './turns/turns.js';
@@ -8,15 +9,16 @@ const REPEAT_MS = 20;
 
 export interface RepeatsOptions {
   readonly floors: () => Pick<SharedAuthority, 'repeating' | 'repeat'>;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
   readonly log: { error(fields: object, message: string): void };
 }
 
 /** Without a timer while there is nothing. */
-export function createRepeats({ floors, nowMs, log }: RepeatsOptions) {
+export function createRepeats({ floors, clock, log }: RepeatsOptions) {
+  const { nowMs } = clock;
   /** Those that hold something back. */
   const waiting = new Set<Turns>();
-  let timer: NodeJS.Timeout | null = null;
+  let timer: Timer | null = null;
   let isClosed = false;
 
   /** One that fails leaves the others alone. */
@@ -39,7 +41,7 @@ export function createRepeats({ floors, nowMs, log }: RepeatsOptions) {
       guarded(talkgroup, () => floors().repeat(talkgroup, nowMs()));
     }
     if (isNeeded || timer === null) return;
-    clearInterval(timer);
+    clock.stop(timer);
     timer = null;
   }
 
@@ -48,7 +50,7 @@ export function createRepeats({ floors, nowMs, log }: RepeatsOptions) {
    * all floors, and a relay that comes or goes asks it for each floor.
    */
   function busy(): void {
-    if (timer === null && !isClosed) timer = setInterval(repeat, REPEAT_MS);
+    if (timer === null && !isClosed) timer = clock.every(REPEAT_MS, repeat);
   }
 
   return {
@@ -60,7 +62,7 @@ export function createRepeats({ floors, nowMs, log }: RepeatsOptions) {
     },
     close(): void {
       isClosed = true;
-      if (timer !== null) clearInterval(timer);
+      if (timer !== null) clock.stop(timer);
       timer = null;
     },
   };

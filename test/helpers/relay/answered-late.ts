@@ -5,6 +5,7 @@ import type { FloorMode } from '../../../src/protocol/codes.js';
 import { decodeFrame, END, encodeFrame, START } from '../../../src/protocol/frame.js';
 import type { Peer } from '../../../src/relay/delivery/peer.js';
 import type { Session } from '../../../src/relay/session/session.js';
+import { NO_TIMER } from './clocks.js';
 import { createLateAuthority, type LateAuthority } from './late-authority.js';
 import { NOWHERE, relayAlone } from './relay-alone.js';
 import { accountRow, talkgroupRow } from './rows.js';
@@ -44,13 +45,8 @@ export function sceneOf({ isLate, mode = 'single' }: { isLate: boolean; mode?: F
     return true;
   }
 
-  // The relay's one timer goes by the clock of the test.
-  let pulse = () => {};
-  const { setInterval } = globalThis;
-  globalThis.setInterval = ((act: () => void) => {
-    pulse = act;
-    return setTimeout(() => {}, 0);
-  }) as typeof setInterval;
+  /** The steady timers of the relay. Each `pass` is one period of theirs. */
+  const steady: (() => void)[] = [];
   const relay = relayAlone(
     { fail: (...what: unknown[]) => failed.push(String(what[0])) > 0 },
     {
@@ -69,7 +65,13 @@ export function sceneOf({ isLate, mode = 'single' }: { isLate: boolean; mode?: F
         publish: (topic, message) => deliver(topic, message, null),
         numSubscribers: (topic) => topics.get(topic)?.size ?? 0,
       },
-      nowMs: () => nowMs,
+      clock: {
+        nowMs: () => nowMs,
+        every(_periodMs, run) {
+          steady.push(run);
+          return NO_TIMER;
+        },
+      },
       limits: { resumeMs: 10_000, sessionsParked: 10 },
       ...(isLate && {
         authorityOf: (options) => {
@@ -79,7 +81,6 @@ export function sceneOf({ isLate, mode = 'single' }: { isLate: boolean; mode?: F
       }),
     },
   );
-  globalThis.setInterval = setInterval;
 
   async function radio(name: string) {
     members.add(name);
@@ -179,13 +180,13 @@ export function sceneOf({ isLate, mode = 'single' }: { isLate: boolean; mode?: F
     answerAll(): void {
       while ((authority?.open() ?? 0) > 0) authority?.answer();
     },
-    /** Without the relay's timer. */
+    /** Without the relay's timers. */
     wait(ms: number): void {
       nowMs += ms;
     },
     async pass(ms: number): Promise<void> {
       nowMs += ms;
-      pulse();
+      for (const run of steady) run();
       await new Promise((resolve) => setImmediate(resolve));
       await new Promise((resolve) => setImmediate(resolve));
     },

@@ -19,6 +19,7 @@ import { HeaderWriter, newHeader, readHeader } from '../../../src/relay/nodes/he
 import { createSharedAuthority } from '../../../src/relay/shared-floor/authority.js';
 import type { TurnsServices } from '../../../src/relay/shared-floor/turns/turns.js';
 import { linkAlone } from '../cluster/alone.js';
+import { clockAt, NO_TIMER } from './clocks.js';
 import { accountRow, talkgroupRow } from './rows.js';
 
 const TALKGROUP = '00000001-0000-4000-8000-000000000001' as TalkgroupId;
@@ -137,8 +138,13 @@ export function createWorld(count: number, random: Random) {
       floor: { followEmergency() {} },
       noticed,
       tell: (_talkgroup, told) => stream.tellEmergency(told),
-      pause: (ms) => new Promise((resolve) => after(ms, resolve)),
-      nowMs: () => nowMs,
+      clock: {
+        ...clockAt(() => nowMs),
+        after(ms, run) {
+          after(ms, run);
+          return NO_TIMER;
+        },
+      },
       log: {
         info() {},
         error(_fields, message) {
@@ -191,7 +197,7 @@ export function createWorld(count: number, random: Random) {
         movesOf: () => undefined,
         settled() {},
         counts: newClusterCounts(),
-        nowMs: () => nowMs,
+        clock: clockAt(() => nowMs),
         ask: (to) => ask(to),
       },
       talkgroup,

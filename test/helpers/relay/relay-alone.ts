@@ -1,5 +1,6 @@
 // A relay without engine and database, and radios seated in it by hand.
 import type { UserId } from '../../../src/ids.js';
+import { type Clock, systemClock } from '../../../src/relay/clock.js';
 import type { Peer } from '../../../src/relay/delivery/peer.js';
 import type { Claims } from '../../../src/relay/hub/admission.js';
 import type { From } from '../../../src/relay/hub/rejections.js';
@@ -9,18 +10,21 @@ import type { Session } from '../../../src/relay/session/session.js';
 /** Of a radio that is seated by hand. */
 export const NOWHERE: From = { address: 'nowhere', client: null };
 
-type Needed = Pick<RelayOptions, 'reads' | 'takeNumber' | 'publisher' | 'nowMs'>;
+type Needed = Pick<RelayOptions, 'reads' | 'takeNumber' | 'publisher'>;
 
 /** Limits are those of the configuration, but nothing is kept for a return and nothing waits; an error logged fails `t`. */
 export const relayAlone = (
   t: { fail(message: string): unknown },
   {
     limits,
+    clock,
     logged = () => {},
     ...needed
   }: Needed &
     Partial<Pick<RelayOptions, 'verifyToken' | 'authorityOf' | 'emergencyWrites'>> & {
       readonly limits?: Partial<RelayOptions['limits']>;
+      /** What it has not is that of the process. */
+      readonly clock?: Partial<Clock>;
       /** A line without an error was logged. */
       readonly logged?: (message: string, fields: object) => void;
     },
@@ -55,6 +59,7 @@ export const relayAlone = (
       ofTalkgroup: async () => ({ devices: [], total: 0 }),
       ofDevices: async () => ({ devices: [], total: 0 }),
     },
+    clock: { ...systemClock, ...clock },
     log: { info: (fields, message) => logged(message, fields), error: (_fields, message) => t.fail(message) },
     ...needed,
   });

@@ -2,6 +2,7 @@
 //
 // A session is at one relay, or on its way to one. The relay that has it gives it to one question of one other relay.
 // That question is asked again when its answer was lost, and each question takes one answer.
+import type { Clock } from '../../clock.js';
 import { bodyOf } from '../../nodes/body.js';
 import { type Kind, kinds } from '../../nodes/header.js';
 import type { ClusterCounts } from '../counts.js';
@@ -30,7 +31,7 @@ export interface MovesOptions {
   readonly say: (relay: number, kind: Kind, body: Uint8Array) => void;
   readonly sessions: MovableSessions;
   readonly counts: Pick<ClusterCounts, 'moved'>;
-  readonly nowMs: () => number;
+  readonly clock: Clock;
 }
 
 /** A session by the hash of its token. */
@@ -58,8 +59,8 @@ interface Copy {
 
 export class Moves {
   private readonly options: MovesOptions;
-  private readonly finds = new Questions<Found>(AGAIN_MS);
-  private readonly takes = new Questions<Taken>(AGAIN_MS);
+  private readonly finds: Questions<Found>;
+  private readonly takes: Questions<Taken>;
   /** By key, the oldest first: sessions given away, for COPY_MS. */
   private readonly copies = new Map<string, Copy>();
   /** By key, the oldest first: where sessions went. At most `sessions.max`, the oldest is forgotten first. */
@@ -67,6 +68,8 @@ export class Moves {
 
   constructor(options: MovesOptions) {
     this.options = options;
+    this.finds = new Questions(options.clock, AGAIN_MS);
+    this.takes = new Questions(options.clock, AGAIN_MS);
   }
 
   /**
@@ -78,13 +81,13 @@ export class Moves {
     const first = this.went.get(wanted.key)?.to ?? named;
     const isElsewhere = first !== this.options.relay && this.options.isUp(first);
     if (!isElsewhere || this.finds.size >= ASKS_MAX) return null;
-    return this.findAt(first, wanted, this.options.nowMs() + FIND_MS_MAX);
+    return this.findAt(first, wanted, this.options.clock.nowMs() + FIND_MS_MAX);
   }
 
   private async findAt(first: number, wanted: Wanted, untilMs: number): Promise<number | null> {
     let relay = first;
     for (let hop = 0; hop < HOPS_MAX; hop++) {
-      const msMax = untilMs - this.options.nowMs();
+      const msMax = untilMs - this.options.clock.nowMs();
       const found = await this.ask(this.finds, relay, kinds.find, wanted, msMax);
       if (found === null) {
         this.options.counts.moved.lost++;
@@ -145,14 +148,14 @@ export class Moves {
 
   /** Another relay takes a session: the first one to ask gets it, and gets it again when it asks the same again. */
   give(to: number, { ask, key, user }: WantedSession): void {
-    const { sessions, say, nowMs, counts } = this.options;
+    const { sessions, say, clock, counts } = this.options;
     const copy = this.copies.get(key);
     const isRepeated = copy !== undefined && copy.to === to && copy.ask === ask;
     const moved = isRepeated ? copy.moved : sessions.give(key, user, to);
     if (moved === null) counts.moved.refused++;
     else if (!isRepeated) {
       counts.moved.given++;
-      const atMs = nowMs();
+      const atMs = clock.nowMs();
       this.copies.delete(key);
       this.copies.set(key, { to, ask, moved, atMs });
       this.went.delete(key);
