@@ -88,12 +88,11 @@ t.test('encryption is enforced by all until a relay reports that it does not enf
   t.equal(isEnforced(), false, 'just started, so the beacons of others may be on their way');
   await becomes(true);
   const [bus, writer] = [network.join(), new HeaderWriter(7, DATABASE)];
-  const reports = (encrypts?: boolean) => {
-    const heard: [number, number, number][] = [[1, wholeMs(performance.now()), 0]];
-    const beacon = bodyOf({ heard, ...(encrypts !== undefined && { encrypts }) });
+  const reports = (encrypts: boolean) => {
+    const beacon = bodyOf({ encrypts, heard: [[1, wholeMs(performance.now()), 0]] });
     bus.publish(EVERY_RELAY, writer.write(kinds.beacon, 0, 5, 0), beacon);
   };
-  reports(); // as a relay of an earlier version
+  reports(false);
   await reaching(2, a);
   t.equal(isEnforced(), false);
   t.equal(isEnforcedByAll([{ cluster: null }]), true, 'one node with one thread');
@@ -109,7 +108,7 @@ t.test('a burst of another talkgroup with the same number is not played', async 
   const a = relayOn(t, network, { number: 1 });
   const ann = await a.radio();
   const [peer, writer] = [network.join(), new HeaderWriter(7, DATABASE)];
-  const beacon = bodyOf({ heard: [[1, wholeMs(performance.now()), 0]] });
+  const beacon = bodyOf({ encrypts: true, heard: [[1, wholeMs(performance.now()), 0]] });
   peer.publish(EVERY_RELAY, writer.write(kinds.beacon, 0, 5, 0), beacon);
   await reaching(1, a);
   const started = (session: number, talkgroup: number) => ({
@@ -130,7 +129,7 @@ async function otherRelay(network: ReturnType<typeof createMemoryNetwork>, reach
     bus.publish(
       EVERY_RELAY,
       writer.write(kinds.beacon, 0, 5, 0),
-      bodyOf({ heard: [[1, wholeMs(performance.now()), 0]] }),
+      bodyOf({ encrypts: true, heard: [[1, wholeMs(performance.now()), 0]] }),
     );
   beacon();
   await reaching(1, reached);
@@ -230,7 +229,7 @@ t.test('a relay says once whom it ignores because there are too many, and what t
       bus.publish(
         EVERY_RELAY,
         new HeaderWriter(relay, DATABASE).write(kinds.beacon, 0, 5, 0),
-        bodyOf({ heard: [[1, wholeMs(performance.now()), 0]] }),
+        bodyOf({ encrypts: true, heard: [[1, wholeMs(performance.now()), 0]] }),
       );
   };
   beaconsOf(PEERS_MAX);
@@ -259,7 +258,7 @@ t.test('a relay that comes without a pause and goes again makes a line a second,
   const beganMs = performance.now();
   for (let count = 0; count < 1000; count++) {
     for (const heard of [[[1, wholeMs(performance.now()), 0]], []])
-      bus.publish(EVERY_RELAY, writer.write(kinds.beacon, 0, 5, 0), bodyOf({ heard }));
+      bus.publish(EVERY_RELAY, writer.write(kinds.beacon, 0, 5, 0), bodyOf({ encrypts: true, heard }));
     if (count % 50 === 0) await settled();
   }
   const changes = () => lines.reduce((sum, { leftOut }) => sum + 1 + leftOut, 0);

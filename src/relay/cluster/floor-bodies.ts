@@ -39,9 +39,8 @@ const FloorSettings = Type.Object({
   revision: Revision,
   mode: Type.Enum(floorModes),
   maxTalkMs: TalkMs,
-  /** Not told by relays of earlier versions. */
-  encryption: Type.Optional(Type.Enum(encryptions)),
-  mayBeClear: Type.Optional(Type.Boolean()),
+  encryption: Type.Enum(encryptions),
+  mayBeClear: Type.Boolean(),
 });
 
 /** ms. Clocks are read several times in one step, so an age may be a little below 0. */

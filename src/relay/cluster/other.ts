@@ -193,8 +193,8 @@ export class Other<Talkgroup extends Shared> {
   }
 
   /** The number of sessions there. Which ones came or left is not said. */
-  private counts(count: Omit<Count, 'changes'> & Partial<Count>): void {
-    const { online, changes = this.changes, watches = false, settings } = count;
+  private counts(count: Count): void {
+    const { online, changes, watches = false, settings } = count;
     this.settle(settings);
     const { stage, talkgroup } = this.services;
     if (changes !== this.changes) stage.counted(talkgroup);
@@ -231,13 +231,13 @@ export class Other<Talkgroup extends Shared> {
 
   /** Its answer: these bursts run there. */
   tells(entry: Here['talkgroups'][number], nowMs: number): void {
-    const { bursts, isWhole, moved = [], unsaved, ended = [] } = entry;
+    const { bursts, isWhole, moved = [], unsaved, ended } = entry;
     const seq = this.near(entry.seq);
     // First: the bursts are those of its floor mode.
     if (seq >= (this.seq ?? 0)) this.counts(entry);
     if (seq >= this.missingSeq) this.missingSeq = 0;
     for (const past of ended) this.finish(past, nowMs);
-    if (unsaved !== undefined) this.emergencies.hear(unsaved, seq, nowMs);
+    this.emergencies.hear(unsaved, seq, nowMs);
     if (isWhole) {
       const { turns, relay } = this.services;
       const running = [...bursts, ...moved].map(({ session, burst }) => ({ relay, session, burst }));

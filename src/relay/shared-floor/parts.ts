@@ -12,9 +12,8 @@ export interface Settings {
   readonly mode: FloorMode;
   /** T2 (ms), 0: none. */
   readonly maxTalkMs: number;
-  /** A newer revision brings them with it. undefined: a relay of an earlier version tells it. */
-  readonly encryption?: Encryption;
-  readonly mayBeClear?: boolean;
+  readonly encryption: Encryption;
+  readonly mayBeClear: boolean;
 }
 
 /** A relay's word for the claim of one of its sessions. Times are ages (ms) in a message, and else monotonic ms. */

@@ -18,7 +18,9 @@ export const linkAlone: FloorLink = {
   relay: 1,
   view: () => ({ home: 1, relays: [1] }),
   turns: () => nothingPlays,
-  settings: ({ floorMode, maxTalkMs }) => ({ revision: 1, mode: floorMode, maxTalkMs }),
+  settings: ({ floorMode, maxTalkMs }) => ({
+    ...{ revision: 1, mode: floorMode, maxTalkMs, encryption: 'allowed', mayBeClear: true },
+  }),
   adopt: sent,
   sendPart: sent,
   sendVerdicts: sent,
