@@ -176,7 +176,7 @@ t.test('settings told by another relay that the database does not have are taken
   await settled();
   t.strictSame(ann.heard('TALKGROUP_CHANGED').length, 2, 'told again it is not believed');
   reads.setMode('single');
-  await a.relay.notice(changeOf(1));
+  await a.relay.noticed(changeOf(1));
   t.match(await ann.hears('TALKGROUP_CHANGED'), { floor_mode: 'single' }, 'a change by REST counts');
 });
 
@@ -205,7 +205,7 @@ t.test('a change that the database lost is taken back, and the next one counts',
   const [ann, bob] = [await all[0].radio(), await all[1].radio()];
   await sharing(2, ...all);
   reads.setMode('broadcast');
-  await all[0].relay.notice(changeOf(1));
+  await all[0].relay.noticed(changeOf(1));
   for (const radio of [ann, bob])
     t.match(await radio.hears('TALKGROUP_CHANGED'), { floor_mode: 'broadcast' });
   await settled();
@@ -214,7 +214,7 @@ t.test('a change that the database lost is taken back, and the next one counts',
   for (const { relay } of all) relay.gap();
   for (const radio of [ann, bob]) t.match(await radio.hears('TALKGROUP_CHANGED'), { floor_mode: 'open' });
   reads.setMode('single');
-  await all[1].relay.notice(changeOf(1));
+  await all[1].relay.noticed(changeOf(1));
   t.match(await bob.hears('TALKGROUP_CHANGED'), { floor_mode: 'single' });
 });
 

@@ -144,14 +144,14 @@ export function createRelay(options: RelayOptions): Relay {
   function noticed(notice: Notice | Question): Promise<void> {
     if (notice.kind === 'report_asked') return options.storeReport(notice.id, report(notice));
     positions.noticed(notice);
-    return rights.notice(notice);
+    return rights.noticed(notice);
   }
   const emergencies = createEmergencies({
     writes: options.emergencyWrites,
     talkgroups,
     fanout,
     floor,
-    noticed: (notice) => void rights.notice(notice),
+    noticed: (notice) => void rights.noticed(notice),
     tell: sharing.tellEmergency,
     nowMs,
     log,
@@ -248,11 +248,11 @@ export function createRelay(options: RelayOptions): Relay {
       session.closed(code);
     },
     fail,
-    notice: async (notice) => noticed(notice),
-    async tell(notice) {
+    async notice(notice) {
       sharing.notice(notice);
       return noticed(notice);
     },
+    noticed: async (notice) => noticed(notice),
     gap() {
       positions.gap();
       rights.gap();
