@@ -118,9 +118,9 @@ export async function compose(
     const waiting = () => phase === 'starting';
     const trouble = () => because('database', database.trouble()) ?? because('relay', relay.trouble());
     const ready = () => (phase === 'serving' ? trouble() : phase);
-    const keys = openKeys({ keyring, database, tell: relay.tell, log });
+    const keys = openKeys({ keyring, database, tell: relay.notice, log });
     closers.push(() => keys.close());
-    const stored = { database, tell: relay.tell, lists: createLists(), proofs: createProofs(tokenKeys) };
+    const stored = { database, tell: relay.notice, lists: createLists(), proofs: createProofs(tokenKeys) };
     const audit = openAudit({ config, database, log });
     closers.push(async () => audit.close());
     const fixes = openFixIntake(database, relay.located);

@@ -6,7 +6,7 @@ import envSchema, { type EnvSchemaOpt } from 'env-schema';
 import { normalizeUsername } from '../credentials/usernames.js';
 import { descriptorsMax, excessOf, type Shares, shareDescriptors } from '../descriptors.js';
 import { ConfigError } from '../errors.js';
-import { type Env, Environment, formerOf, settings } from './environment.js';
+import { type Env, Environment, settings } from './environment.js';
 import { refuse } from './refusal.js';
 import { checkRules } from './rules.js';
 import { MANY, ownKeywords } from './setting.js';
@@ -85,8 +85,6 @@ let ajv: NonNullable<EnvSchemaOpt['ajv']> = {
 };
 
 function readEnvironment(given: Readonly<Record<string, string>>): Env {
-  const former = formerOf(Object.keys(given));
-  if (former !== null) throw new ConfigError(former);
   for (const [name, { type }] of Object.entries(settings)) {
     // Ajv would take 0x10 and 1e3, too.
     if (type === 'integer' && !/^\d+$/.test(given[name] ?? '0')) refuse(name, given[name]);

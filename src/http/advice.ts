@@ -125,8 +125,8 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
     retry: 'Yes, after `talkgroup-radio secrets rotate` with `SECRETS_KEY`.',
   },
   not_enforced: {
-    means: 'Some relays of the service would relay clear audio.',
-    retry: 'Yes, when every node runs this version.',
+    means: 'Some relays of the service could relay clear audio.',
+    retry: 'Yes, when every node can be reached.',
   },
   body_too_large: {
     means: 'The body is larger than `BODY_BYTES`.',

@@ -84,7 +84,7 @@ export const clusterFamilies: readonly Family[] = [
   ),
   gauge(
     'talkgroup_cluster_unencrypting',
-    'Those of them that do not enforce the encryption of talkgroups: an earlier version',
+    'Those of them that do not enforce the encryption of talkgroups',
     shared(({ unencrypting }) => unencrypting),
   ),
   gauge(

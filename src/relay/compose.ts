@@ -46,7 +46,7 @@ interface RelayHere extends RelaySide {
   listen(as?: Listening): Promise<number>;
   figures(): Promise<readonly [RelayFigures]>;
   /** A change notification of the database, for which the main thread listens. */
-  heard(notice: Notice | Question): void;
+  noticed(notice: Notice | Question): void;
   /** Some of them may have been missed. */
   gap(): void;
   /** Whether `located` has something to do. */
@@ -248,8 +248,8 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     while (!isClosing && (relay.figures().cluster?.peers ?? 0) < ports.length) await delay(LOOK_MS);
   }
 
-  function heard(notice: Notice | Question): void {
-    relay.notice(notice).catch((error) => log.error({ err: error }, 'change notification failed'));
+  function noticed(notice: Notice | Question): void {
+    relay.noticed(notice).catch((error) => log.error({ err: error }, 'change notification failed'));
   }
 
   // The main thread tells each relay thread, so only one of them tells the other nodes.
@@ -267,15 +267,15 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       if (isClosing) return;
       isStarted = true;
       if (place === null)
-        notices = listenForNotices({ url, database, onNotice: heard, onGap: relay.gap, log });
+        notices = listenForNotices({ url, database, onNotice: noticed, onGap: relay.gap, log });
     },
-    tell: tellsNodes ? relay.tell : relay.notice,
+    notice: tellsNodes ? relay.notice : relay.noticed,
     located: (stored) => relay.located(stored, tellsNodes),
     wantsFixes: () => relay.wantsFixes(tellsNodes),
     missedFixes(count) {
       relay.counts.positions.dropped += count;
     },
-    heard,
+    noticed,
     gap: relay.gap,
     trouble() {
       if (!isStarted) return 'starting';

@@ -20,7 +20,8 @@ export interface RelaySide {
    * server rejects the credentials.
    */
   start(): Promise<void>;
-  readonly tell: Tell;
+  /** A change that was made at this node. */
+  readonly notice: Tell;
   /** Positions that REST has stored: sessions may watch them. */
   located(fixes: readonly LatestFix[]): void;
   /** null when the relay can admit radios, else the reason why it cannot. */

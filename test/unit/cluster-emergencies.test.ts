@@ -58,7 +58,7 @@ const shows = (expected: Record<string, string>, ...radios: readonly Radio[]) =>
   });
 /** The relay reads the talkgroup again, as it does with a change notification of the database. */
 async function read({ relay }: RelayOn): Promise<void> {
-  await relay.notice(noticeOf({ kind: 'talkgroup_changed', talkgroup: GROUP }));
+  await relay.noticed(noticeOf({ kind: 'talkgroup_changed', talkgroup: GROUP }));
 }
 const states = (radio: Radio) => radio.heard('EMERGENCY').map((one) => ('state' in one ? one.state : ''));
 

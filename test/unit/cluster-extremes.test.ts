@@ -83,7 +83,7 @@ for (const mode of ['single', 'broadcast'] as const)
     const beacon = () => {
       const nowMs = wholeMs(performance.now());
       const heard = [1, 2].map((relay) => [relay, nowMs, 0]);
-      peer.publish(EVERY_RELAY, writer.write(kinds.beacon, 0, 5, 0), bodyOf({ heard }));
+      peer.publish(EVERY_RELAY, writer.write(kinds.beacon, 0, 5, 0), bodyOf({ encrypts: true, heard }));
     };
     const beating = setInterval(beacon, 100);
     t.teardown(() => clearInterval(beating));

@@ -204,7 +204,7 @@ t.test('a question that names a talkgroup often is answered once', async (t) => 
   const writer = new HeaderWriter(2, DATABASE);
   writer.setWay(1);
   const talkgroups = [1, 99].flatMap((number) =>
-    Array.from({ length: 4500 }, () => ({ number, seq: 0, online: 1 })),
+    Array.from({ length: 4500 }, () => ({ number, seq: 0, online: 1, changes: 0 })),
   );
   bob.speaks('1', { start: true, end: true });
   b.bus.publish(relaySubject(1), writer.write(kinds.hold, 0, performance.now(), 0), bodyOf({ talkgroups }));

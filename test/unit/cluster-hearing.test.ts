@@ -152,7 +152,7 @@ t.test('buffered audio of a burst elsewhere is discarded when the burst is revok
     ann.speaks('2');
     await bob.hears('TALK_STARTED');
     disabled.add(ann.session.user.id);
-    await a.relay.notice(noticeOf({ kind: 'user_revoked', user: ann.session.user.id }));
+    await a.relay.noticed(noticeOf({ kind: 'user_revoked', user: ann.session.user.id }));
     t.match(await bob.hears('TALK_ENDED'), { code: 'disabled', frames: 2 });
     isQuick = performance.now() - begunAtMs < 50;
   }

@@ -177,7 +177,11 @@ function heardWithClock(t: Test) {
   const say = (subject: Subject, head: Uint8Array, body: Uint8Array) =>
     receivers.get(subject)?.(Buffer.concat([head, body]));
   // Its clock is ours, and the way takes no time.
-  say(EVERY_RELAY, writer.write(kinds.beacon, 0, nowMs, 0), bodyOf({ heard: [[1, nowMs, 0]] }));
+  say(
+    EVERY_RELAY,
+    writer.write(kinds.beacon, 0, nowMs, 0),
+    bodyOf({ encrypts: true, heard: [[1, nowMs, 0]] }),
+  );
   t.teardown(() => cluster.close());
   return {
     played,

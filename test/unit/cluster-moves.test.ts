@@ -269,7 +269,7 @@ t.test('a change of rights on the way counts: the token is revoked, a talkgroup 
       isTaking = true;
       isChanged = true;
       const about = { id: `${change} ${token}`, user: ann.user };
-      void b.relay.notice(
+      void b.relay.noticed(
         change === 'revoked'
           ? { kind: 'user_revoked', ...about }
           : { kind: 'left', ...about, talkgroup: talkgroupIdOf(1) },

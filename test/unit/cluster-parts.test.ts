@@ -60,7 +60,7 @@ t.test('a header is read as it was written', async (t) => {
 });
 
 t.test('a turn beyond the bound is unreadable, in headers and in parts', async (t) => {
-  const settings = { revision: 1, mode: 'single', maxTalkMs: 0 };
+  const settings = { revision: 1, mode: 'single', maxTalkMs: 0, encryption: 'allowed', mayBeClear: true };
   for (const count of [TURN_COUNT_MAX, TURN_COUNT_MAX + 1, 2 ** 32 - 1]) {
     const isReadable = count === TURN_COUNT_MAX;
     const turn = { count, home: 2 };
@@ -109,16 +109,17 @@ t.test('a body is read without fields that are not known, at any depth', async (
     ...burst,
     settings,
   });
-  const held = { number: 1, seq: 0, online: 0 };
+  const held = { number: 1, seq: 0, online: 0, changes: 0, isWhole: true };
+  const unsaved = { emergencies: [], isWhole: true };
   t.strictSame(
     readBody(
       'here',
       bodyOf({
-        talkgroups: [{ ...held, ...more, bursts: [{ ...burst, ...more }], isWhole: true }],
+        talkgroups: [{ ...held, ...more, bursts: [{ ...burst, ...more }], unsaved, ended: [] }],
         none: [],
       }),
     ),
-    { talkgroups: [{ ...held, bursts: [burst], isWhole: true }], none: [] },
+    { talkgroups: [{ ...held, bursts: [burst], unsaved, ended: [] }], none: [] },
   );
   const codec = { name: 'codec2', sample_rate: 8000, frame_ms: 20, channels: 1 };
   t.strictSame(readBody('started', bodyOf({ ...burst, codec })), { ...burst, codec }, 'as on one relay');
@@ -152,17 +153,23 @@ t.test('no text and no list of a body is longer than it may be', async (t) => {
     null,
   );
   const many = <One>(count: number, one: One) => Array.from({ length: count }, () => one);
-  const held = { number: 1, seq: 0, online: 0 };
+  const held = { number: 1, seq: 0, online: 0, changes: 0 };
   const tooMany = {
-    beacon: { heard: many(257, [1, 0, 0]) },
+    beacon: { encrypts: true, heard: many(257, [1, 0, 0]) },
     hold: { talkgroups: many(10_001, held) },
     here: { talkgroups: [], none: many(10_001, 1) },
     membersTold: { ask: 1, members: many(1001, member), more: false },
   };
   for (const [name, body] of Object.entries(tooMany))
     t.equal(read(name as keyof typeof tooMany, bodyOf(body)), null, name);
-  const here = { ...held, bursts: many(1001, burst), isWhole: true };
-  t.equal(readBody('here', bodyOf({ talkgroups: [here], none: [] })), null);
+  for (const [count, isRead] of [
+    [1000, true],
+    [1001, false],
+  ] as const) {
+    const nothing = { unsaved: { emergencies: [], isWhole: true }, ended: [] };
+    const here = { ...held, ...nothing, bursts: many(count, burst), isWhole: true };
+    t.equal(readBody('here', bodyOf({ talkgroups: [here], none: [] })) !== null, isRead, `${count} bursts`);
+  }
 });
 
 t.test('a long list is told in pieces, all of it and in order', async (t) => {
@@ -357,7 +364,7 @@ t.test('a relay that went down without a word is missed for a minute, one that s
   const peers = new Peers(0);
   const at = (nowMs: number) => ({ nowMs, fairMs: nowMs });
   const hear = (relay: number, nowMs: number) =>
-    peers.heard(relay, { heard: [[0, nowMs, 0]] }, sent(0), at(nowMs));
+    peers.heard(relay, { encrypts: true, heard: [[0, nowMs, 0]] }, sent(0), at(nowMs));
   for (const relay of [1, 2, 3]) hear(relay, 0);
   peers.left(3);
   hear(1, 1000);
@@ -378,7 +385,7 @@ t.test('a relay that went down without a word is missed for a minute, one that s
 t.test('a relay is not up by a beacon that waited: its own must have been heard lately', async (t) => {
   const peers = new Peers(0);
   const hear = (ownAt: number, heldMs: number, nowMs: number) =>
-    peers.heard(1, { heard: [[0, ownAt, heldMs]] }, sent(0), { nowMs, fairMs: nowMs });
+    peers.heard(1, { encrypts: true, heard: [[0, ownAt, heldMs]] }, sent(0), { nowMs, fairMs: nowMs });
   t.equal(hear(1000, 200, 1200 + DOWN_MS), 'one_way');
   t.notOk(peers.isUp(1));
   t.equal(hear(1000, 300, 1200 + DOWN_MS), 'up');
@@ -391,7 +398,7 @@ t.test('a relay is not up by a beacon that waited: its own must have been heard 
 t.test('a cluster has a greatest size', async (t) => {
   const peers = new Peers(0);
   const hear = (relay: number, nowMs = 0) =>
-    peers.heard(relay, { heard: [[0, nowMs, 0]] }, sent(nowMs), { nowMs, fairMs: nowMs });
+    peers.heard(relay, { encrypts: true, heard: [[0, nowMs, 0]] }, sent(nowMs), { nowMs, fairMs: nowMs });
   for (let relay = 1; relay <= PEERS_MAX; relay++) t.equal(hear(relay), 'up');
   t.equal(peers.reach, 'whole');
   for (let relay = PEERS_MAX + 1; relay <= PEERS_MAX + 10; relay++)
@@ -412,11 +419,11 @@ t.test('a cluster has a greatest size', async (t) => {
 t.test('an earlier connection of a relay counts again when nothing comes over the later one', async (t) => {
   t.strictSame([waysBetween(1, 2), waysBetween(2, 1), waysBetween(65_535, 0)], [1, -1, 1]);
   const peers = new Peers(0);
-  peers.heard(1, { heard: [[0, 0, 0]] }, sent(0, 65_535), { nowMs: 0, fairMs: 0 });
+  peers.heard(1, { encrypts: true, heard: [[0, 0, 0]] }, sent(0, 65_535), { nowMs: 0, fairMs: 0 });
   t.notOk(peers.isOvertaken(1, 65_535, 10));
   t.notOk(peers.isOvertaken(1, 0, 20), 'it connected again');
   t.notOk(peers.isOvertaken(1, 65_535, 20), 'no beacon has said so');
-  peers.heard(1, { heard: [[0, 0, 0]] }, sent(20, 0), { nowMs: 20, fairMs: 20 });
+  peers.heard(1, { encrypts: true, heard: [[0, 0, 0]] }, sent(20, 0), { nowMs: 20, fairMs: 20 });
   t.ok(peers.isOvertaken(1, 65_535, 30));
   t.ok(peers.isOvertaken(1, 65_535, 1000));
   t.notOk(peers.isOvertaken(1, 65_535, 1020));
@@ -427,7 +434,7 @@ t.test('the server of the bus is in doubt when no relay at all is heard over it'
   const at = (nowMs: number, stoodMs = 0) => ({ nowMs, fairMs: nowMs - stoodMs });
   const begun = () => {
     const [peers, judge] = [new Peers(0), new ReachJudge(0)];
-    for (const relay of [1, 2]) peers.heard(relay, { heard: [[0, 0, 0]] }, sent(0), at(0));
+    for (const relay of [1, 2]) peers.heard(relay, { encrypts: true, heard: [[0, 0, 0]] }, sent(0), at(0));
     return { peers, judge };
   };
   /** When it is in doubt, in steps of a beacon. */
@@ -451,7 +458,7 @@ t.test('the server of the bus is in doubt when no relay at all is heard over it'
   t.strictSame(doubts(begun(), 5000, { isUp: (ms) => ms >= 1250 }), [2750], 'once it was up for so long');
   t.strictSame(doubts(begun(), 5000, { now: (ms) => at(ms, Math.min(ms, 3000)) }), [4500], 'it stood still');
   const one = begun();
-  one.peers.heard(2, { heard: [] }, sent(0), at(5000));
+  one.peers.heard(2, { encrypts: true, heard: [] }, sent(0), at(5000));
   t.strictSame(doubts(one, 6000), [], 'one that does not hear us is heard');
   const left = begun();
   for (const relay of [1, 2]) left.peers.left(relay);
@@ -461,15 +468,15 @@ t.test('the server of the bus is in doubt when no relay at all is heard over it'
 t.test('a relay that hears us no longer is down, and up again when it does', async (t) => {
   const peers = new Peers(1);
   const now = { nowMs: 1000, fairMs: 1000 };
-  t.equal(peers.heard(2, { heard: [[1, 990, 5]] }, sent(1), now), 'up');
-  t.equal(peers.heard(2, { heard: [] }, sent(2), now), 'down');
+  t.equal(peers.heard(2, { encrypts: true, heard: [[1, 990, 5]] }, sent(1), now), 'up');
+  t.equal(peers.heard(2, { encrypts: true, heard: [] }, sent(2), now), 'down');
   t.equal(peers.isUp(2), false);
   t.equal(peers.reach, 'alone');
-  t.equal(peers.heard(2, { heard: [] }, sent(3), now), 'one_way');
-  t.equal(peers.heard(2, { heard: [[1, 999, 0]] }, sent(4), now), 'up');
+  t.equal(peers.heard(2, { encrypts: true, heard: [] }, sent(3), now), 'one_way');
+  t.equal(peers.heard(2, { encrypts: true, heard: [[1, 999, 0]] }, sent(4), now), 'up');
   t.equal(peers.reach, 'whole');
   for (let ms = 2000; ms < 70_000; ms += 1000) {
-    peers.heard(2, { heard: [] }, sent(5), { nowMs: ms, fairMs: ms });
+    peers.heard(2, { encrypts: true, heard: [] }, sent(5), { nowMs: ms, fairMs: ms });
     peers.expire({ nowMs: ms, fairMs: ms });
   }
   t.equal(peers.reach, 'alone', 'missed as long as it is heard and does not hear us');
@@ -485,13 +492,13 @@ t.test('a relay that ends looks for one of another node that does not end', asyn
     [{ node: 8, draining: true }, false],
   ] as const) {
     const peers = new Peers(1, 7);
-    peers.heard(2, { heard: [], ...told }, sent(0), now);
+    peers.heard(2, { encrypts: true, heard: [], ...told }, sent(0), now);
     t.notOk(peers.areElsewhere, 'it does not hear us');
-    peers.heard(2, { heard, ...told }, sent(1), now);
+    peers.heard(2, { encrypts: true, heard, ...told }, sent(1), now);
     t.equal(peers.areElsewhere, areElsewhere, JSON.stringify(told));
     const alone = new Peers(1);
     t.equal('node' in alone.heardNow(0), false);
-    alone.heard(2, { heard, ...told }, sent(1), now);
+    alone.heard(2, { encrypts: true, heard, ...told }, sent(1), now);
     t.equal(alone.areElsewhere, !('draining' in told), 'the only relay of its node');
   }
   t.equal(new Peers(1, 7).heardNow(0).node, 7);

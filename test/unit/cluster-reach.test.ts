@@ -82,7 +82,11 @@ t.test('what a relay said itself is ignored when it comes back', async (t) => {
   await reached(a, b);
   const own = new HeaderWriter(1, DATABASE);
   for (let each = 0; each < 3; each++) {
-    way.publish(EVERY_RELAY, own.write(kinds.beacon, 0, 5, 0), bodyOf({ heard: [[1, 0, 0]] }));
+    way.publish(
+      EVERY_RELAY,
+      own.write(kinds.beacon, 0, 5, 0),
+      bodyOf({ encrypts: true, heard: [[1, 0, 0]] }),
+    );
     await settled();
   }
   t.equal(a.figures()?.peers, 1);

@@ -90,12 +90,11 @@ t.test('encryption is enforced by all until a relay reports that it does not enf
   t.equal(isEnforced(), false, 'just started, so the beacons of others may be on their way');
   await becomes(true);
   const [bus, writer] = [network.join(), new HeaderWriter(7, DATABASE)];
-  const reports = (encrypts?: boolean) => {
-    const heard: [number, number, number][] = [[1, wholeMs(performance.now()), 0]];
-    const beacon = bodyOf({ heard, ...(encrypts !== undefined && { encrypts }) });
+  const reports = (encrypts: boolean) => {
+    const beacon = bodyOf({ encrypts, heard: [[1, wholeMs(performance.now()), 0]] });
     bus.publish(EVERY_RELAY, writer.write(kinds.beacon, 0, 5, 0), beacon);
   };
-  reports(); // as a relay of an earlier version
+  reports(false);
   await reaching(2, a);
   t.equal(isEnforced(), false);
   t.equal(isEnforcedByAll([{ cluster: null }]), true, 'one node with one thread');
@@ -111,7 +110,7 @@ t.test('a burst of another talkgroup with the same number is not played', async 
   const a = relayOn(t, network, { number: 1 });
   const ann = await a.radio();
   const [peer, writer] = [network.join(), new HeaderWriter(7, DATABASE)];
-  const beacon = bodyOf({ heard: [[1, wholeMs(performance.now()), 0]] });
+  const beacon = bodyOf({ encrypts: true, heard: [[1, wholeMs(performance.now()), 0]] });
   peer.publish(EVERY_RELAY, writer.write(kinds.beacon, 0, 5, 0), beacon);
   await reaching(1, a);
   const started = (session: number, talkgroup: number) => ({
@@ -132,7 +131,7 @@ async function otherRelay(network: ReturnType<typeof createMemoryNetwork>, reach
     bus.publish(
       EVERY_RELAY,
       writer.write(kinds.beacon, 0, 5, 0),
-      bodyOf({ heard: [[1, wholeMs(performance.now()), 0]] }),
+      bodyOf({ encrypts: true, heard: [[1, wholeMs(performance.now()), 0]] }),
     );
   beacon();
   await reaching(1, reached);
@@ -179,7 +178,7 @@ t.test('settings told by another relay that the database does not have are taken
   await settled();
   t.strictSame(ann.heard('TALKGROUP_CHANGED').length, 2, 'told again it is not believed');
   reads.setMode('single');
-  await a.relay.notice(changeOf(1));
+  await a.relay.noticed(changeOf(1));
   t.match(await ann.hears('TALKGROUP_CHANGED'), { floor_mode: 'single' }, 'a change by REST counts');
 });
 
@@ -208,7 +207,7 @@ t.test('a change that the database lost is taken back, and the next one counts',
   const [ann, bob] = [await all[0].radio(), await all[1].radio()];
   await sharing(2, ...all);
   reads.setMode('broadcast');
-  await all[0].relay.notice(changeOf(1));
+  await all[0].relay.noticed(changeOf(1));
   for (const radio of [ann, bob])
     t.match(await radio.hears('TALKGROUP_CHANGED'), { floor_mode: 'broadcast' });
   await settled();
@@ -217,7 +216,7 @@ t.test('a change that the database lost is taken back, and the next one counts',
   for (const { relay } of all) relay.gap();
   for (const radio of [ann, bob]) t.match(await radio.hears('TALKGROUP_CHANGED'), { floor_mode: 'open' });
   reads.setMode('single');
-  await all[1].relay.notice(changeOf(1));
+  await all[1].relay.noticed(changeOf(1));
   t.match(await bob.hears('TALKGROUP_CHANGED'), { floor_mode: 'single' });
 });
 
@@ -232,7 +231,7 @@ t.test('a relay says once whom it ignores because there are too many, and what t
       bus.publish(
         EVERY_RELAY,
         new HeaderWriter(relay, DATABASE).write(kinds.beacon, 0, 5, 0),
-        bodyOf({ heard: [[1, wholeMs(performance.now()), 0]] }),
+        bodyOf({ encrypts: true, heard: [[1, wholeMs(performance.now()), 0]] }),
       );
   };
   beaconsOf(PEERS_MAX);
@@ -261,7 +260,7 @@ t.test('a relay that comes without a pause and goes again makes a line a second,
   const beganMs = performance.now();
   for (let count = 0; count < 1000; count++) {
     for (const heard of [[[1, wholeMs(performance.now()), 0]], []])
-      bus.publish(EVERY_RELAY, writer.write(kinds.beacon, 0, 5, 0), bodyOf({ heard }));
+      bus.publish(EVERY_RELAY, writer.write(kinds.beacon, 0, 5, 0), bodyOf({ encrypts: true, heard }));
     if (count % 50 === 0) await settled();
   }
   const changes = () => lines.reduce((sum, { leftOut }) => sum + 1 + leftOut, 0);

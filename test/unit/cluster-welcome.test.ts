@@ -138,7 +138,7 @@ t.test('rights that change while a handshake waits are those of its session', as
     if (b.users() !== 1) throw new Error('its account was not read yet');
   });
   isActive = false;
-  await b.relay.notice(noticeOf({ kind: 'user_revoked', user: userIdOf(2, 0) }));
+  await b.relay.noticed(noticeOf({ kind: 'user_revoked', user: userIdOf(2, 0) }));
   await refused;
   t.equal(b.users(), 0, 'nothing of it is left in memory');
 });

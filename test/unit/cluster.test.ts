@@ -99,7 +99,7 @@ t.test(
     await reached(a, b);
     const bob = await b.radio();
     reads.setMode('broadcast');
-    await a.relay.tell({ id: 'one', kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) });
+    await a.relay.notice({ id: 'one', kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) });
     t.match(await bob.hears('TALKGROUP_CHANGED'), {
       floor_mode: 'broadcast',
       talkgroup_id: talkgroupIdOf(1),
@@ -122,7 +122,7 @@ t.test('a burst goes on for listeners elsewhere when the floor mode changes', as
       if (!bob.frames().includes(before)) throw new Error('not heard yet');
     });
     reads.setMode(mode);
-    await Promise.all([a.relay.notice(change(mode)), b.relay.notice(change(mode))]);
+    await Promise.all([a.relay.noticed(change(mode)), b.relay.noticed(change(mode))]);
     await settled();
     ann.speaks(now);
     await eventually(() => {
@@ -152,7 +152,7 @@ t.test(
       }
       reads.setMode(mode);
       const change = { id: 'one', kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) } as const;
-      await Promise.all([a.relay.notice(change), b.relay.notice(change)]);
+      await Promise.all([a.relay.noticed(change), b.relay.noticed(change)]);
       const ending = talkers.slice(mode === 'broadcast' ? 0 : 1);
       for (const _ of ending) t.match(await bob.hears('TALK_ENDED'), { code: 'mode', frames: 1 });
       t.strictSame(
@@ -180,7 +180,7 @@ t.test('of bursts of two nodes the oldest goes on in `single`, and the other one
     for (const one of [eve, fay]) for (let bursts = 0; bursts < 2; bursts++) await one.hears('TALK_STARTED');
     reads.setMode('single');
     const change = { id: 'one', kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) } as const;
-    await Promise.all([a.relay.notice(change), b.relay.notice(change)]);
+    await Promise.all([a.relay.noticed(change), b.relay.noticed(change)]);
     t.match(await younger.hears('FLOOR_REVOKED'), { code: 'mode' });
     for (const one of [eve, fay])
       t.match(await one.hears('TALK_ENDED'), { session: than, code: 'mode', frames: 1 });
@@ -213,7 +213,7 @@ t.test(
     await sharing(2, a, b);
     isAway = true;
     const change = (id: string) =>
-      a.relay.notice({ id, kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) });
+      a.relay.noticed({ id, kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) });
     ann.speaks('1', { start: true });
     await bob.hears('TALK_STARTED');
     read.setMode('single');
@@ -243,7 +243,7 @@ t.test(
     old.setMode('broadcast');
     old.setMode('broadcast');
     isAway = false;
-    await b.relay.notice({ id: 'four', kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) });
+    await b.relay.noticed({ id: 'four', kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) });
     t.match(
       bob.heard('TALKGROUP_CHANGED'),
       [{ floor_mode: 'broadcast' }],

@@ -167,31 +167,6 @@ t.test('an error has the range, the unit and the value', async (t) => {
   }
 });
 
-t.test(
-  'a name of an earlier version is rejected with the new name, or the advice to remove it',
-  async (t) => {
-    for (const [former, told] of [
-      ['SESSIONS_PARKED', /RESUMABLE_SESSIONS/],
-      ['CONTROL_PER_SECOND', /TEXTS_PER_SECOND/],
-      ['LOGIN_FAILURES_PAIR_PER_MINUTE', /LOGIN_FAILURES_PAIR, written burst\/minute/],
-      ['LOGIN_FAILURES_NAME_PER_MINUTE', /LOGIN_FAILURES_NAME, written burst\/minute/],
-      ['LOGIN_FAILURES_ADDRESS_PER_MINUTE', /LOGIN_FAILURES_ADDRESS, written burst\/minute/],
-      ['DATABASE_CALLS', /no longer a setting/],
-      ['LOGINS_REMEMBERED', /no longer a setting/],
-      ['UPGRADES_LOADING', /no longer a setting/],
-      ['UPGRADES_WAITING', /no longer a setting/],
-    ] as const) {
-      t.throws(() => readConfig({ [former]: '20' }), {
-        name: 'ConfigError',
-        message: new RegExp(`^${former} is`),
-      });
-      t.throws(() => readConfig({ [former]: '20' }), { message: told });
-      t.ok(readConfig({ [former]: '' }), 'an empty variable counts as unset');
-      t.notOk(former in settings);
-    }
-  },
-);
-
 t.test('a rate is read as its burst and its refill', async (t) => {
   const { LOGIN_FAILURES_PAIR, LOGIN_FAILURES_NAME } = readConfig({ LOGIN_FAILURES_NAME: '1000000/1' });
   t.same(LOGIN_FAILURES_PAIR, { atOnce: 20, perMinute: 20 });
@@ -450,7 +425,7 @@ const page = readFileSync('docs/configuration.md', 'utf8');
 t.test(
   'the page lists every setting with its default, and the basic ones in the table as well',
   async (t) => {
-    const table = page.slice(page.indexOf('## Basic settings'), page.indexOf('## Earlier names'));
+    const table = page.slice(page.indexOf('## Basic settings'), page.indexOf('## Other variables'));
     const reference = page.slice(page.indexOf('## Reference'));
     const rows = new Map(
       [...table.matchAll(/^\| `(\w+)` \|(.*?)\|/gm)].map(([, name, preset]) => [name, preset]),

@@ -45,6 +45,8 @@ const turn = withMore({ count, home: count });
 const settings = withMore({
   ...{ revision: count, maxTalkMs: count },
   mode: fc.constantFrom('open', 'single', 'broadcast'),
+  encryption: fc.constantFrom('off', 'allowed', 'required'),
+  mayBeClear: fc.boolean(),
 });
 const about = { session: count, ask: count };
 const verdicts = withMore({
@@ -89,7 +91,7 @@ t.test('what is kept of a body is what Clean keeps', async () => {
 t.test('a body of its known fields alone stays as it is', async (t) => {
   const part = {
     ...{ number: 7, v: 3, isFenced: false, claims: [], top: { count: 1, home: 1024 } },
-    settings: { revision: 1, mode: 'single', maxTalkMs: 60_000 },
+    settings: { revision: 1, mode: 'single', maxTalkMs: 60_000, encryption: 'allowed', mayBeClear: true },
   };
   const body = sent({ ...part, later: [{ version: 2 }], top: { ...part.top, later: 1 } });
   t.ok(Compile(PartBody).Check(body));

@@ -91,7 +91,7 @@ t.test('the change to required accepts members that were read before it', async 
   becomes({}, { ann: false });
   await connects('ann');
   becomes({ encryption: 'required', revision: 1 }, { ann: true });
-  await rights.notice(noticeOf({ kind: 'talkgroup_changed', talkgroup: fire }));
+  await rights.noticed(noticeOf({ kind: 'talkgroup_changed', talkgroup: fire }));
   await settled();
   t.equal(mayHear('ann'), true);
 });
@@ -103,7 +103,7 @@ t.test('a member that was read after the change to required keeps what its row s
   // Bob joins after the change. Its notification comes late, as from another node or after a gap.
   becomes({ encryption: 'required', revision: 1 }, { ann: true, bob: false });
   await connects('bob');
-  await rights.notice(noticeOf({ kind: 'talkgroup_changed', talkgroup: fire }));
+  await rights.noticed(noticeOf({ kind: 'talkgroup_changed', talkgroup: fire }));
   await settled();
   t.equal(mayHear('ann'), true);
   t.equal(mayHear('bob'), false, 'nobody permitted it');
@@ -114,7 +114,7 @@ t.test('a member that was read after the change to required keeps what its row s
     [3, 'required'],
   ] as const) {
     becomes({ encryption, revision }, {});
-    await rights.notice(noticeOf({ kind: 'talkgroup_changed', talkgroup: fire }));
+    await rights.noticed(noticeOf({ kind: 'talkgroup_changed', talkgroup: fire }));
     await settled();
     t.equal(mayHear('bob'), true, `present at the change to ${encryption}`);
   }
@@ -125,7 +125,7 @@ t.test('a read from before the change to required leaves its members accepted', 
   becomes({}, { ann: false, bob: false });
   await connects('ann');
   await settled();
-  const annIsRead = rights.notice(noticeOf({ kind: 'user_promoted', user: 'ann' as UserId }));
+  const annIsRead = rights.noticed(noticeOf({ kind: 'user_promoted', user: 'ann' as UserId }));
   const bobConnects = connects('bob');
   // Another relay has read the change that both reads have missed.
   const held = rights.talkgroups.get(fire) as Talkgroup;
@@ -145,14 +145,14 @@ t.test('key holders that changed before a user left are no news for their next s
   const ann = 'ann' as UserId;
   becomes({}, { ann: true });
   await connects(ann);
-  await rights.notice(noticeOf({ kind: 'holders_changed', user: ann }));
+  await rights.noticed(noticeOf({ kind: 'holders_changed', user: ann }));
   await settled();
   t.strictSame(ofHolders, [ann]);
-  await rights.notice(noticeOf({ kind: 'holders_changed', user: ann }));
+  await rights.noticed(noticeOf({ kind: 'holders_changed', user: ann }));
   disconnects(ann);
   await settled();
   await connects(ann);
-  await rights.notice(noticeOf({ kind: 'joined', user: ann, talkgroup: fire }));
+  await rights.noticed(noticeOf({ kind: 'joined', user: ann, talkgroup: fire }));
   t.strictSame(ofHolders, [ann], 'read when the session began');
 });
 
@@ -171,7 +171,7 @@ t.test('talkers that ask with a newer epoch all the time do not keep a change fr
   })();
   becomes({ name: 'other', revision: 1 }, { bob: false });
   let acknowledged = 0;
-  void rights.notice(noticeOf({ kind: 'talkgroup_changed', talkgroup: fire })).then(() => acknowledged++);
+  void rights.noticed(noticeOf({ kind: 'talkgroup_changed', talkgroup: fire })).then(() => acknowledged++);
   void connects('bob');
   await new Promise((resolve) => setTimeout(resolve, 500));
   t.equal(acknowledged, 1, 'the change is acknowledged');

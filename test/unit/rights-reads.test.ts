@@ -107,7 +107,7 @@ function newRights({
     /** Of REST: the answer waits for the acknowledgement. */
     joins(user: UserId): { isAcknowledged: boolean } {
       const call = { isAcknowledged: false };
-      void rights.notice(noticeOf({ kind: 'joined', user, talkgroup })).then(() => {
+      void rights.noticed(noticeOf({ kind: 'joined', user, talkgroup })).then(() => {
         call.isAcknowledged = true;
       });
       return call;
@@ -135,7 +135,7 @@ t.test('a join is acknowledged within a few reads while 9,000 handshakes wait', 
   t.ok(reads.length - before <= 3, `${reads.length - before} reads`);
 
   const device = `phone of ${bob}` as DeviceId;
-  await rights.notice(noticeOf({ kind: 'device_changed', device }));
+  await rights.noticed(noticeOf({ kind: 'device_changed', device }));
   t.equal(rights.users.get(bob)?.withdrawn, true);
   const mutedMs = await until(() => rights.users.get(bob)?.withdrawn === false, 2_000);
   t.ok(mutedMs <= 3 * READ_MS, `a harmless change takes ${mutedMs} ms`);
@@ -175,7 +175,7 @@ t.test('a dispatcher in 1,000 talkgroups is admitted while they change one after
   const changes = (async () => {
     for (let at = 0; !isOver; at = (at + 1) % rows.length) {
       const talkgroup = rows[at]?.id as TalkgroupId;
-      void rights.notice(noticeOf({ kind: 'talkgroup_changed', talkgroup }));
+      void rights.noticed(noticeOf({ kind: 'talkgroup_changed', talkgroup }));
       await pass(3);
     }
   })();
@@ -203,8 +203,8 @@ t.test('an account that cannot be read fails alone in the end, and all others ar
   const sick = held[0] as UserId;
   poison = sick;
   const device = `phone of ${sick}` as DeviceId;
-  for (const user of held) if (user !== sick) void rights.notice(noticeOf({ kind: 'user_revoked', user }));
-  void rights.notice(noticeOf({ kind: 'device_changed', device }));
+  for (const user of held) if (user !== sick) void rights.noticed(noticeOf({ kind: 'user_revoked', user }));
+  void rights.noticed(noticeOf({ kind: 'device_changed', device }));
   const withdrawn = () => held.filter((id) => rights.users.get(id)?.withdrawn);
   const tookMs = await until(() => withdrawn().length === 1, 60_000);
   t.same(withdrawn(), [sick]);
@@ -262,7 +262,7 @@ t.test('while the database is away reads grow no more, and full batches come bac
   connect(held);
   await pass(1_000);
   isAway = true;
-  for (const user of held) void rights.notice(noticeOf({ kind: 'user_revoked', user }));
+  for (const user of held) void rights.noticed(noticeOf({ kind: 'user_revoked', user }));
   const before = reads.length;
   await pass(60_000);
   t.ok(reads.length - before <= 2 * 70, `${reads.length - before} reads in a minute`);

@@ -231,7 +231,7 @@ t.test(
         const unacknowledged = new Set<Notice>();
 
         const deliver = (notice: Notice) => {
-          void relay.rights.notice(notice).then(() => unacknowledged.delete(notice));
+          void relay.rights.noticed(notice).then(() => unacknowledged.delete(notice));
           const index = undelivered.indexOf(notice);
           if (index >= 0) undelivered.splice(index, 1);
         };
@@ -426,7 +426,7 @@ t.test('a user is admitted while the keys of its talkgroups rotate in each read'
     for (const talkgroup of talkgroupIds) {
       const change = { kind: 'key_rotated', talkgroup } as const;
       relay.database.change(change);
-      void relay.rights.notice(noticeOf(change));
+      void relay.rights.noticed(noticeOf(change));
     }
   };
   t.equal(await relay.connect(ann), 'loaded');
@@ -452,7 +452,7 @@ for (const kind of ['talkgroup_changed', 'talkgroup_deleted'] as const) {
       let reads = 0;
       relay.during.read = () => {
         if (reads++ === 1) relay.database.change(change);
-        if (reads < 50) void relay.rights.notice(noticeOf(change));
+        if (reads < 50) void relay.rights.noticed(noticeOf(change));
       };
       const mayTalkIn = () =>
         [...(relay.rights.users.get(ann)?.memberships.values() ?? [])]
@@ -483,9 +483,9 @@ t.test('a join is acknowledged only when the new member may talk, while its talk
   const before = relay.read.length;
   relay.during.read = () => {
     const change = { kind: 'talkgroup_changed', talkgroup: fire } as const;
-    if (relay.read.length - before <= 4) void relay.rights.notice(noticeOf(change));
+    if (relay.read.length - before <= 4) void relay.rights.noticed(noticeOf(change));
   };
-  await relay.rights.notice(noticeOf(joined));
+  await relay.rights.noticed(noticeOf(joined));
   t.same([...(relay.rights.users.get(ann)?.memberships.values() ?? [])].map(mayTalk), [true]);
   t.equal(relay.read.length - before, 5);
 });
@@ -497,7 +497,7 @@ t.test('a promotion is read, and suspends no permission meanwhile', async (t) =>
   await relay.connect(ann);
   const promoted = { kind: 'user_promoted', user: ann } as const;
   relay.database.change(promoted);
-  await relay.rights.notice(noticeOf(promoted));
+  await relay.rights.noticed(noticeOf(promoted));
   t.equal(relay.rights.users.get(ann)?.isAdmin, true);
   t.equal(withdrawals, 0);
 });
@@ -512,7 +512,7 @@ t.test(
     });
     await relay.connect(ann);
     relay.read.length = 0;
-    const revoked = relay.rights.notice(noticeOf({ kind: 'user_revoked', user: ann }));
+    const revoked = relay.rights.noticed(noticeOf({ kind: 'user_revoked', user: ann }));
     t.equal(await relay.connect(bob), 'loaded');
     await revoked;
     await settled();
@@ -534,7 +534,7 @@ t.test('a suspension that throws is acknowledged, and the others of its notifica
   for (const user of [ann, bob]) relay.database.change({ kind: 'joined', user, talkgroup: fire });
   for (const user of [ann, bob]) await relay.connect(user);
   relay.read.length = 0;
-  await relay.rights.notice(noticeOf({ kind: 'device_changed', device }));
+  await relay.rights.noticed(noticeOf({ kind: 'device_changed', device }));
   await settled();
   t.same(relay.failed, [ann]);
   t.same(withdrawn, [bob], 'it is the same device');
@@ -549,7 +549,7 @@ t.test('a talkgroup whose change throws is read once, and the request is answere
   });
   relay.database.change({ kind: 'joined', user: ann, talkgroup: fire });
   await relay.connect(ann);
-  await relay.rights.notice(noticeOf({ kind: 'talkgroup_changed', talkgroup: fire }));
+  await relay.rights.noticed(noticeOf({ kind: 'talkgroup_changed', talkgroup: fire }));
   t.equal(await relay.connect(bob), 'loaded');
   t.same(relay.logged, ['permission change failed']);
   t.same(relay.failed, []);

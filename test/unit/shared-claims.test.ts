@@ -13,7 +13,10 @@ import type { PlayedTalk } from '../../src/relay/shared-floor/turns/plays.js';
 import { linkAlone } from '../helpers/cluster/alone.js';
 import { talkgroupRow } from '../helpers/relay/rows.js';
 
-const settings = { revision: 1, mode: 'single' as const, maxTalkMs: 60_000 };
+const settings = {
+  ...{ revision: 1, mode: 'single' as const, maxTalkMs: 60_000 },
+  ...{ encryption: 'allowed' as const, mayBeClear: true },
+};
 const claim = (session: number, inEmergency = false) => ({
   ...{ session, user: `user ${session}` as UserId, priority: 1, isAdmin: false, inEmergency },
 });

@@ -110,10 +110,10 @@ t.test(
     await near.hears('FLOOR_QUEUED');
     reads.delete(1);
     const deleted = noticeOf({ kind: 'talkgroup_deleted', talkgroup: about.talkgroup_id });
-    await other.relay.notice(deleted);
+    await other.relay.noticed(deleted);
     await near.hears('TALK_ENDED');
     await settled();
-    await home.relay.notice(deleted);
+    await home.relay.noticed(deleted);
     await near.hears('TALKGROUP_LEFT');
     const session = numberOf(far);
     t.strictSame(story(near), [
@@ -206,7 +206,7 @@ t.test('from open to single the oldest burst goes on though its relay tells its 
   network.lose((_from, _to, _subject, bytes) => bytes[0] === kinds.part && lost++ < 4); // asked for every 40 ms
   reads.setMode('single');
   const change = { id: 'one', kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) } as const;
-  await Promise.all([home, other].map(({ relay }) => relay.notice(change)));
+  await Promise.all([home, other].map(({ relay }) => relay.noticed(change)));
   t.match(await near.hears('FLOOR_REVOKED'), { code: 'mode' });
   for (const radio of [near, far])
     t.match(await radio.hears('TALK_ENDED'), { session: numberOf(near), code: 'mode' });
@@ -227,7 +227,7 @@ t.test(
     network.delay(200); // the age of a burst in a part is that of its departure
     reads.setMode('single');
     const change = { id: 'one', kind: 'talkgroup_changed', talkgroup: talkgroupIdOf(1) } as const;
-    await Promise.all([home, other].map(({ relay }) => relay.notice(change)));
+    await Promise.all([home, other].map(({ relay }) => relay.noticed(change)));
     t.match(await near.hears('FLOOR_REVOKED'), { code: 'mode' });
     t.match(await far.hears('TALK_ENDED'), { session: numberOf(near), code: 'mode' });
   },

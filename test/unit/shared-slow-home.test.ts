@@ -11,7 +11,10 @@ import { talkgroupRow } from '../helpers/relay/rows.js';
 
 const HOME = 1;
 const OTHER = 2;
-const settings = { revision: 1, mode: 'single' as const, maxTalkMs: 60_000 };
+const settings = {
+  ...{ revision: 1, mode: 'single' as const, maxTalkMs: 60_000 },
+  ...{ encryption: 'allowed' as const, mayBeClear: true },
+};
 const claimOf = (session: number, inEmergency = false) => ({
   ...{ session, user: `user ${session}` as UserId, priority: 1, isAdmin: false, inEmergency },
 });

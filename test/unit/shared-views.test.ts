@@ -25,7 +25,8 @@ function relayWith(home: number, mode: Exclude<FloorMode, 'broadcast'> = 'single
     },
   });
   authority.viewed(talkgroup, NOW_MS);
-  const settings = { revision: 1, mode, maxTalkMs: 60_000 };
+  const encryption = 'allowed' as const;
+  const settings = { revision: 1, mode, maxTalkMs: 60_000, encryption, mayBeClear: true };
   const part = { settings, v: 1, top: NO_TURN, isFenced: false, claims: [] };
   return {
     part: (from: number) => authority.receivePart(talkgroup, from, part, NOW_MS),

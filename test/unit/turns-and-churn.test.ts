@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import type { TalkgroupId } from '../../src/ids.js';
 import { encodeFrame, START } from '../../src/protocol/frame.js';
 import { createChurn } from '../../src/relay/delivery/churn.js';
-import { byTurns } from '../../src/relay/websocket/turns.js';
+import { byTurns } from '../../src/relay/websocket/by-turns.js';
 import { claimsOf, quietPeer, relayAlone, seated } from '../helpers/relay/relay-alone.js';
 import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 

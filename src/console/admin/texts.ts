@@ -192,7 +192,7 @@ export const texts = {
   noSecretsKey:
     'The service must encrypt its own secrets first. The operator sets SECRETS_KEY and starts the service again.',
   notEnforced:
-    'Not every node of the service enforces encryption. The operator brings all nodes to this version, then try again.',
+    'Not every node of the service can enforce encryption now. Try again when the operator has all nodes running.',
   notProtected: (reason: string) => `Its encryption is not set. ${reason}`,
   mayHaveKeys: ({ may_have_keys, holders }: MemberKeys) =>
     `${may_have_keys ? 'may have keys' : 'may not have keys'}, ${devices(holders)} with keys`,

@@ -13,8 +13,7 @@ export function createChoices(shelf: Shelf, userId: string): Choices {
   return {
     read(id) {
       const choice = choices.get(id);
-      // A choice of an earlier version says nothing of encryption.
-      return isChoice(choice) ? { ...choice, isEncrypting: choice.isEncrypting === true } : null;
+      return isChoice(choice) ? choice : null;
     },
     write(id, choice) {
       choices.delete(id);
@@ -29,7 +28,7 @@ const isEntry = (entry: unknown): entry is [string, unknown] =>
 
 function isChoice(choice: unknown): choice is Choice {
   if (typeof choice !== 'object' || choice === null) return false;
-  const { isSelected, isMuted, volume } = choice as Partial<Choice>; // checked in the next line
+  const { isSelected, isMuted, volume, isEncrypting } = choice as Partial<Choice>; // checked in the next line
   const isVolume = typeof volume === 'number' && volume >= 0 && volume <= 1;
-  return typeof isSelected === 'boolean' && typeof isMuted === 'boolean' && isVolume;
+  return [isSelected, isMuted, isEncrypting].every((is) => typeof is === 'boolean') && isVolume;
 }

@@ -44,7 +44,6 @@ const Settings = Type.Object({
   revision: Revision,
   floor_mode: Type.Enum(floorModes),
   max_talk_ms: TalkMs,
-  /** Not told by relays of earlier versions. */
   encryption: Type.Optional(Type.Enum(encryptions)),
   clear_emergency: Type.Optional(Type.Boolean()),
 });
@@ -76,7 +75,7 @@ const Started = Type.Object({
   placed: Type.Optional(PlacedBody),
   /** Times that its session has moved to another relay. Left out: 0. */
   moves: Type.Optional(U32),
-  /** What it asked for the floor with: its rank follows. With `placed`, but not told by relays of earlier versions. */
+  /** What it asked for the floor with: its rank follows. With `placed`, while its session has the floor. */
   claim: Type.Optional(Type.Object({ priority: Priority, isAdmin: Type.Boolean() })),
   /** Its first frames, so many, were not meant for other relays: it began without the word of a home. */
   alone: Type.Optional(U32),
@@ -85,8 +84,8 @@ const Started = Type.Object({
 /** `online` counts sessions of the sender. */
 const counted = {
   online: U32,
-  /** Grows each time that they are told to have come or left. Not told by relays of earlier versions in every message. */
-  changes: Type.Optional(U32),
+  /** Grows each time that they are told to have come or left. */
+  changes: U32,
   /** Whether one of them watches: it wants the names of those that come and leave. */
   watches: Type.Optional(Type.Boolean()),
   /** After a change, and in questions and answers. */
@@ -94,13 +93,12 @@ const counted = {
 };
 
 export type Count = Static<typeof Count>;
-const Count = Type.Object({ ...counted, changes: U32 });
+const Count = Type.Object(counted);
 
 /** The same, with those that came and left since the message before it. Without them there were too many. */
 export type Rostered = Static<typeof Rostered>;
 const Rostered = Type.Object({
   ...counted,
-  changes: U32,
   joined: Type.Optional(Type.Array(Session, { maxItems: PRESENCE_ENTRIES_MAX })),
   left: Type.Optional(Type.Array(U32, { maxItems: PRESENCE_ENTRIES_MAX })),
 });
@@ -138,10 +136,9 @@ const Here = Type.Object({
       isWhole: Type.Boolean(),
       /** Bursts that went to another relay lately: they have not ended. */
       moved: Type.Optional(Type.Array(Type.Object({ session: U32, burst: U32 }), { maxItems: BURSTS_MAX })),
-      /** Not told by relays of earlier versions. */
-      unsaved: Type.Optional(Emergencies),
-      /** Bursts that have ended lately. Not told by relays of earlier versions. */
-      ended: Type.Optional(Type.Array(Past, { maxItems: PAST_MAX })),
+      unsaved: Emergencies,
+      /** Bursts that have ended lately. */
+      ended: Type.Array(Past, { maxItems: PAST_MAX }),
     }),
     { maxItems: TALKGROUPS_MAX },
   ),

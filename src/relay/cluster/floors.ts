@@ -42,11 +42,10 @@ export function createFloors(options: FloorsOptions) {
           : { home: stream.home, relays: [relay, ...stream.relays] };
       },
       turns: (talkgroup) => streamOf(talkgroup)?.turns ?? NO_TURNS,
-      adopt: (talkgroup, { mode, maxTalkMs, encryption, mayBeClear, revision }) =>
+      adopt: (talkgroup, { revision, mode, maxTalkMs, encryption, mayBeClear }) =>
         settled(talkgroup, {
-          ...{ revision, floor_mode: mode, max_talk_ms: maxTalkMs },
-          ...(encryption !== undefined && { encryption }),
-          ...(mayBeClear !== undefined && { clear_emergency: mayBeClear }),
+          ...{ revision, floor_mode: mode, max_talk_ms: maxTalkMs, encryption },
+          clear_emergency: mayBeClear,
         }),
       sendPart: ({ number }, to, part) =>
         say(to, kinds.part, bodyOf({ number, ...part, claims: part.claims.slice(0, CLAIMS_MAX) })),

@@ -200,8 +200,8 @@ export class Other {
   }
 
   /** The number of sessions there. Which ones came or left is not said. */
-  private counts(count: Omit<Count, 'changes'> & Partial<Count>): void {
-    const { online, changes = this.changes, watches = false, settings } = count;
+  private counts(count: Count): void {
+    const { online, changes, watches = false, settings } = count;
     this.settle(settings);
     if (changes !== this.changes) this.services.members.recounted(this.options.talkgroup);
     this.changes = changes;
@@ -237,13 +237,13 @@ export class Other {
 
   /** Its answer: these bursts run there. */
   tells(entry: Here['talkgroups'][number], nowMs: number): void {
-    const { bursts, isWhole, moved = [], unsaved, ended = [] } = entry;
+    const { bursts, isWhole, moved = [], unsaved, ended } = entry;
     const seq = this.near(entry.seq);
     // First: the bursts are those of its floor mode.
     if (seq >= (this.seq ?? 0)) this.counts(entry);
     if (seq >= this.missingSeq) this.missingSeq = 0;
     for (const past of ended) this.finish(past, nowMs);
-    if (unsaved !== undefined) this.emergencies.hear(unsaved, seq, nowMs);
+    this.emergencies.hear(unsaved, seq, nowMs);
     if (isWhole) {
       const { turns, relay } = this.options;
       const running = [...bursts, ...moved].map(({ session, burst }) => ({ relay, session, burst }));

@@ -14,7 +14,7 @@ export const UnsavedEmergency = Type.Object({
   username: RelayedName,
   acknowledged_by: Type.Optional(Id),
   cleared_by: Type.Optional(Id),
-  /** Device of the user. */
+  /** Of the user. Left out: none. */
   device_id: Type.Optional(Id),
 });
 

@@ -18,7 +18,7 @@ export interface Claim {
   readonly user: UserId;
   /** 0 to 7, of a dispatcher to 6. From 4 on it preempts. Without `isAdmin` or an open emergency it counts as at most 3. */
   readonly priority: number;
-  /** Dispatcher or administrator. Relays of earlier versions know the field by this name. */
+  /** Dispatcher or administrator. Between relays the field has this name, too. */
   readonly isAdmin: boolean;
   /** The user has an open emergency here: every priority counts as 7. */
   readonly inEmergency: boolean;

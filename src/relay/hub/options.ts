@@ -62,9 +62,10 @@ export interface Relay {
   closed(session: Session, code: number): void;
   /** A callback of this session threw: it alone ends. */
   fail(session: Session, error: unknown): void;
-  notice(notice: Notice | Question): Promise<void>;
-  /** The same for a change that was made at this node: the other nodes hear of it, too. */
-  tell(notice: Notice): Promise<void>;
+  /** A change that was made at this node: the other nodes are told of it, too. Resolves when live sockets follow it. */
+  notice(notice: Notice): Promise<void>;
+  /** The same for a change notification that came. */
+  noticed(notice: Notice | Question): Promise<void>;
   gap(): void;
   /**
    * Positions that were stored by this process. `tellsOthers`: the other relays may not have them. Does nothing while

@@ -142,14 +142,14 @@ export function createRelay(options: RelayOptions): Relay {
   function noticed(notice: Notice | Question): Promise<void> {
     if (notice.kind === 'report_asked') return options.storeReport(notice.id, report(notice));
     positions.noticed(notice);
-    return rights.notice(notice);
+    return rights.noticed(notice);
   }
   const emergencies = createEmergencies({
     writes: options.emergencyWrites,
     talkgroups,
     fanout,
     floor,
-    noticed: (notice) => void rights.notice(notice),
+    noticed: (notice) => void rights.noticed(notice),
     tell: (talkgroup, told) => sharing.cluster()?.streamOf(talkgroup)?.tellEmergency(told),
     clock,
     log,
@@ -246,11 +246,11 @@ export function createRelay(options: RelayOptions): Relay {
       session.closed(code);
     },
     fail,
-    notice: async (notice) => noticed(notice),
-    async tell(notice) {
+    async notice(notice) {
       sharing.cluster()?.notice(notice);
       return noticed(notice);
     },
+    noticed: async (notice) => noticed(notice),
     gap() {
       positions.gap();
       rights.gap();

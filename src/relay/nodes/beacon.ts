@@ -20,8 +20,8 @@ const Beacon = Type.Object({
   watching: Type.Optional(Type.Boolean()),
   /** Tags of the keys whose tokens the sender accepts: during a rotation two. */
   keys: Type.Optional(Type.Array(U32, { maxItems: KEYS_MAX })),
-  /** true: it enforces the encryption of talkgroups. Not told by relays of earlier versions, which do not. */
-  encrypts: Type.Optional(Type.Boolean()),
+  /** true: it enforces the encryption of talkgroups. */
+  encrypts: Type.Boolean(),
 });
 
 export const readBeacon = bodyReader(Beacon);

@@ -88,7 +88,7 @@ export interface NodesFigures {
   readonly peers: number;
   /** Those of them that accept none of the keys of this relay. */
   readonly otherKeys: number;
-  /** Those of them that do not enforce the encryption of talkgroups, as those of earlier versions. */
+  /** Those of them that do not enforce the encryption of talkgroups. */
   readonly unencrypting: number;
   /** 1 for the reach that radios are sent, 0 for the others. */
   readonly reach: Readonly<Record<Reach, number>>;

@@ -214,7 +214,7 @@ export function createRights({ reads, changes, clock, batch, waitingMax, log }: 
 
   return {
     load,
-    notice: notices.take,
+    noticed: notices.take,
     /** Another relay has read these settings. What it did not tell stays as it is. */
     adopt(talkgroup: Talkgroup, settings: ToldSettings): void {
       attempt({ talkgroup: talkgroup.id }, () => settler.adopt(talkgroup, settings));

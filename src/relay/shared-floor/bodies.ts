@@ -37,9 +37,8 @@ const Settings = Type.Object({
   mode: Type.Enum(floorModes),
   /** T2. */
   maxTalkMs: TalkMs,
-  /** Not told by relays of earlier versions. */
-  encryption: Type.Optional(Type.Enum(encryptions)),
-  mayBeClear: Type.Optional(Type.Boolean()),
+  encryption: Type.Enum(encryptions),
+  mayBeClear: Type.Boolean(),
 });
 
 /** ms. Clocks are read several times in one step, so an age may be a little below 0. */

@@ -33,7 +33,7 @@ export interface RelayThread extends Omit<RelaySide, 'figures'> {
   listen(as?: Listening): Promise<number>;
   figures(): Promise<RelayFigures | null>;
   /** A change notification of the database, for which the main thread listens. */
-  heard(notice: Notice | Question): void;
+  noticed(notice: Notice | Question): void;
   /** Some of them may have been missed. */
   gap(): void;
 }
@@ -118,7 +118,7 @@ export function startRelayThread({ data, name, onDeath }: ThreadOptions): RelayT
         answerStart = { resolve, reject };
         say({ kind: 'start' });
       }),
-    tell: (notice) =>
+    notice: (notice) =>
       new Promise((resolve) => {
         const [oldest] = unacknowledged.keys();
         if (unacknowledged.size >= UNACKNOWLEDGED_MAX && oldest !== undefined) unacknowledged.delete(oldest);
@@ -126,7 +126,7 @@ export function startRelayThread({ data, name, onDeath }: ThreadOptions): RelayT
         say({ kind: 'notice', notice });
       }),
     located: handOver.located,
-    heard: (notice) => say({ kind: 'heard', notice }),
+    noticed: (notice) => say({ kind: 'noticed', notice }),
     gap: () => say({ kind: 'gap' }),
     trouble() {
       if (performance.now() - beatAtMs > SILENCE_MS_MAX) return 'not answering';

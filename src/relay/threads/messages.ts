@@ -26,7 +26,7 @@ export type ToThread =
   /** Of this node. It is acknowledged. */
   | { readonly kind: 'notice'; readonly notice: Notice }
   /** Of the database, for which the main thread listens. */
-  | { readonly kind: 'heard'; readonly notice: Notice | Question }
+  | { readonly kind: 'noticed'; readonly notice: Notice | Question }
   /** Some may have been missed. */
   | { readonly kind: 'gap' }
   /** Positions that REST has stored. It answers with `located`. `dropped`: so many were not handed over before. */

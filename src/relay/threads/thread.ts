@@ -61,13 +61,13 @@ port.on('message', (message: ToThread) => {
       );
       return;
     case 'notice':
-      relay.tell(message.notice).then(
+      relay.notice(message.notice).then(
         () => say({ kind: 'acknowledged', id: message.notice.id }),
         (error) => log.error({ err: error }, 'change notification failed'), // not acknowledged: the route says so
       );
       return;
-    case 'heard':
-      return relay.heard(message.notice);
+    case 'noticed':
+      return relay.noticed(message.notice);
     case 'gap':
       return relay.gap();
     case 'fixes':

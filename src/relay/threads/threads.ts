@@ -76,7 +76,7 @@ function startSharing(
         url,
         database,
         onNotice(notice) {
-          for (const thread of threads) thread.heard(notice);
+          for (const thread of threads) thread.noticed(notice);
         },
         onGap() {
           for (const thread of threads) thread.gap();
@@ -84,8 +84,8 @@ function startSharing(
         log,
       });
     },
-    async tell(notice) {
-      await all(threads, (thread) => thread.tell(notice));
+    async notice(notice) {
+      await all(threads, (thread) => thread.notice(notice));
     },
     located(fixes) {
       for (const thread of threads) thread.located(fixes);

@@ -6,10 +6,9 @@ import type { Churn } from '../delivery/churn.js';
 import type { Peer } from '../delivery/peer.js';
 import { type Counts, countEngineDrop, countRefused, type EngineDrop } from '../figures/counts.js';
 import type { Admission, Handshake, Seat } from '../hub/admission.js';
+import { byTurns } from './by-turns.js';
 import type { Cap } from './cap.js';
 import type { Carrier, Early, EarlyMessages } from './early.js';
-
-import { byTurns } from './turns.js';
 
 /** A session as its socket uses it. */
 export interface SocketSession extends Carrier {

@@ -37,7 +37,7 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
   const urgent = new Set<number>();
   const mode: FloorMode = random.chance(0.85) ? 'single' : random.pick(['broadcast', 'open'] as const);
   const changesMode = random.chance(0.15);
-  let settings: Settings = { revision: 1, mode, maxTalkMs: 4000 };
+  let settings: Settings = { revision: 1, mode, maxTalkMs: 4000, encryption: 'allowed', mayBeClear: true };
   let lastId = 1000 + random.below(1000);
   let lastSession = 0;
   const users = 6;
@@ -149,7 +149,10 @@ function play(seed: number, fault: Fault | null, trace?: Trace): Played {
 
   function changeMode(): void {
     const next = random.pick(['single', 'single', 'broadcast', 'open'] as const);
-    settings = { revision: settings.revision + 1, mode: next, maxTalkMs: random.pick([2000, 4000]) };
+    settings = {
+      ...settings,
+      ...{ revision: settings.revision + 1, mode: next, maxTalkMs: random.pick([2000, 4000]) },
+    };
     say(`mode ${next}`);
     const read = settings;
     judge.changedAtMs = schedule.now() + 260;

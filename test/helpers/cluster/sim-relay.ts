@@ -509,7 +509,7 @@ export class SimRelay implements Station {
     const isHeard = beacon.heard.some(([id]) => id === this.id);
     const echo: Beacon =
       this.options.fault === 'no mutual hearing' && !isHeard
-        ? { heard: [[this.id, Math.floor(nowMs), 0]] }
+        ? { ...beacon, heard: [[this.id, Math.floor(nowMs), 0]] }
         : beacon;
     const news = this.peers.heard(from, echo, { way: 0, at }, { nowMs, fairMs: nowMs - this.stoodMs });
     if (news === 'known') return;

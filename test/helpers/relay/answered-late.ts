@@ -160,7 +160,7 @@ export function sceneOf({ isLate, mode = 'single' }: { isLate: boolean; mode?: F
       /** Leaves all of them. The notification names this one. */
       async leavesTalkgroups(named: number): Promise<void> {
         members.delete(name);
-        await relay.notice(noticeOf({ kind: 'left', user: name as UserId, talkgroup: idOf(named) }));
+        await relay.noticed(noticeOf({ kind: 'left', user: name as UserId, talkgroup: idOf(named) }));
       },
     };
   }
@@ -171,7 +171,7 @@ export function sceneOf({ isLate, mode = 'single' }: { isLate: boolean; mode?: F
     failed,
     setMode(next: FloorMode) {
       for (const row of memberships) Object.assign(row, { floor_mode: next });
-      return relay.notice(noticeOf({ kind: 'talkgroup_changed', talkgroup: idOf(1) }));
+      return relay.noticed(noticeOf({ kind: 'talkgroup_changed', talkgroup: idOf(1) }));
     },
     open: () => authority?.open() ?? 0,
     answer: () => authority?.answer(),

@@ -129,7 +129,7 @@ export class Peers {
    */
   heard(
     relay: number,
-    { heard, draining = false, watching = false, node, keys = [], encrypts = false }: Beacon,
+    { heard, draining = false, watching = false, node, keys = [], encrypts }: Beacon,
     { way, at }: Sent,
     { nowMs, fairMs }: Now,
   ): 'up' | 'down' | 'one_way' | 'known' | 'ignored' {
