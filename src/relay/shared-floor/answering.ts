@@ -9,7 +9,7 @@ import type { SharedState } from './state.js';
 
 /** The place of the grant of this session. */
 export function placedAt(state: SharedState, session: number): Placed | null {
-  const turn = state.turns.get(session) ?? null;
+  const turn = state.of(session).turn;
   if (turn === null || state.home === null) return null;
   const { placed } = state.home;
   if (placed !== null && placed.turn === turn) return placed;

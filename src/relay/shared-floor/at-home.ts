@@ -13,9 +13,9 @@ import type { SharedState } from './state.js';
 export function decideOwn(state: SharedState, event: FloorEvent, nextAsk: () => number, nowMs: number): void {
   if (event.kind !== 'request' && event.kind !== 'frame') return decide(state, event, nowMs);
   const { session } = event.claim;
-  if (!state.asked.has(session)) state.asked.set(session, nextAsk());
+  state.record(session).asked ??= nextAsk();
   decide(state, event, nowMs);
-  state.held.answers(session, nowMs);
+  state.answersAt(session, nowMs);
   if (!state.has(session)) state.forget(session);
 }
 
@@ -26,7 +26,7 @@ export function hearEnd(
   { session, turn, code }: { readonly session: number; readonly turn: Turn; readonly code: EndCode },
   nowMs: number,
 ): void {
-  const known = state.turns.get(session) ?? null;
+  const known = state.of(session).turn;
   if (state.isOwn(session) || known === null || compareTurns(known, turn) !== 0) return;
   if (holderOf(state.floor, session) === undefined) return;
   decide(state, { kind: 'release', session, code: 'released' }, nowMs);
@@ -44,15 +44,14 @@ export function denyLate(state: SharedState, nowMs: number): void {
 
 /** The mode is `open` from now on: this relay decides for its own sessions alone, also what they asked another home. */
 export function openFloor(state: SharedState, event: FloorEvent, nextAsk: () => number, nowMs: number): void {
-  state.turns.clear();
-  state.placed.clear();
-  state.alone.clear();
+  for (const [, record] of state.records.all())
+    Object.assign(record, { turn: null, placed: null, isAlone: false });
   const asks = state.ownClaims();
-  state.asks.clear();
+  for (const [, record] of state.records.all()) record.ask = null;
   decide(state, event, nowMs);
   state.beginHeld(nowMs);
   for (const claim of asks.filter((one) => one.state === 'asks')) {
-    state.asked.set(claim.session, claim.ask);
+    state.record(claim.session).asked = claim.ask;
     decideOwn(state, eventOf(claim), nextAsk, nowMs);
   }
 }

@@ -167,7 +167,7 @@ export function createSharedAuthority(options: SharedOptions): SharedAuthority {
       if (code === 'deleted') remove(talkgroup, nowMs);
       else floors.get(talkgroup)?.ended(session, turn, code, nowMs);
     },
-    placedOf: (talkgroup, session) => floors.get(talkgroup)?.state.placed.get(session) ?? null,
+    placedOf: (talkgroup, session) => floors.get(talkgroup)?.state.of(session).placed ?? null,
     leave(talkgroup, session, nowMs) {
       const moved = floors.get(talkgroup)?.leave(session, nowMs) ?? null;
       link.busy();

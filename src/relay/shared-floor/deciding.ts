@@ -17,7 +17,7 @@ import type { Part, PartClaim, Placed } from './bodies.js';
 import { type HomeSide, TURN_GAP } from './home-side.js';
 import { asHeard, partsMs } from './open-bursts.js';
 import { without } from './own-claims.js';
-import { arrivals, claimsOf, eventOf, isHolding, partDiff, settingsOf } from './parts.js';
+import { arrivals, eventOf, isHolding, partDiff, settingsOf } from './parts.js';
 import { holderOfNone, rebuild } from './rebuild.js';
 import { type SharedState, sessionOf } from './state.js';
 
@@ -57,7 +57,7 @@ function mayBegin(state: SharedState, event: FloorEvent, nowMs: number): boolean
     take(state, step, { event: { kind: 'tick' } }, nowMs);
     return false;
   }
-  const turn = state.turns.get(session) ?? null;
+  const turn = state.of(session).turn;
   if (turn !== null && state.turnsHere.isPast(turn)) turnAgain(state, home, held, nowMs);
   return true;
 }
@@ -92,7 +92,7 @@ function note(
     if (outcome.kind === 'granted' && !before.some(({ claim }) => claim.session === session)) {
       const after = laterTurn(home.begun, state.turnsHere.seen); // the last that is known to have begun
       const turn = home.give(state.turnsHere.seen);
-      state.turns.set(session, turn);
+      state.record(session).turn = turn;
       home.placed = { turn, after, afterCode: home.endCode };
     }
     if (state.isOwn(session)) continue;
@@ -105,7 +105,7 @@ function note(
 /** A grant to a session of another relay answers the question of its last part. */
 function noteAsk(state: SharedState, home: HomeSide, session: number): void {
   const ask = home.claimOf(session)?.ask;
-  if (ask !== undefined) state.asked.set(session, ask);
+  if (ask !== undefined) state.record(session).asked = ask;
 }
 
 /**
@@ -115,8 +115,8 @@ function noteAsk(state: SharedState, home: HomeSide, session: number): void {
 function turnAnew(state: SharedState, home: HomeSide, session: number): void {
   const turn = home.give(state.turnsHere.seen);
   home.placed = { turn, after: NO_TURN, afterCode: 'preempted' };
-  state.turns.set(session, turn);
-  state.alone.delete(session);
+  state.record(session).turn = turn;
+  state.record(session).isAlone = false;
 }
 
 /** The relays hear of the new turn. */
@@ -126,7 +126,7 @@ function tellTurn(state: SharedState, home: HomeSide, { claim, startedAtMs }: Ho
   if (placed !== null && state.isOwn(session)) {
     if (state.isHeld(session)) state.placeAgain(session, placed, nowMs);
     else if (startedAtMs !== null) state.renew(session, placed, nowMs);
-    else state.placed.set(session, placed);
+    else state.record(session).placed = placed;
   }
   tellOthers(state, nowMs);
 }
@@ -142,12 +142,12 @@ export function keepAhead(state: SharedState, isFenced: boolean, nowMs: number):
   const { home } = state;
   const [holder] = state.floor.holders;
   if (home === null || !home.isGathered || holder === undefined) return;
-  const turn = state.turns.get(holder.claim.session) ?? null;
+  const turn = state.of(holder.claim.session).turn;
   const top = laterTurn(home.top, state.turnsHere.top);
   const isAhead =
     turn !== null && turn.count >= top.count && (turn.count > top.count || turn.home >= top.home);
   if (isAhead && !(isFenced && holder.startedAtMs !== null)) {
-    for (const [session, placed] of state.held.all()) state.placeAgain(session, placed, nowMs);
+    for (const [session, { placed }] of state.records.held) state.placeAgain(session, placed, nowMs);
     return;
   }
   turnAgain(state, home, holder, nowMs);
@@ -196,8 +196,8 @@ export function takePart(
 
 /** The session is at the relay that tells this claim from now on. What it has of the floor is what it brought along. */
 function follow(state: SharedState, { session, ask, state: is }: PartClaim): void {
-  if (state.left.has(session)) state.disown(session);
-  if (is !== 'asks' && holderOf(state.floor, session) !== undefined) state.asked.set(session, ask);
+  if (state.of(session).left !== null) state.disown(session);
+  if (is !== 'asks' && holderOf(state.floor, session) !== undefined) state.record(session).asked = ask;
 }
 
 /**
@@ -207,7 +207,7 @@ function follow(state: SharedState, { session, ask, state: is }: PartClaim): voi
 function isOfEarlier(state: SharedState, claim: PartClaim): boolean {
   const { session, ask, turn } = claim;
   if (holderOf(state.floor, session) === undefined) return false;
-  return state.asked.get(session) !== ask || (isHolding(claim) && turn === null);
+  return state.of(session).asked !== ask || (isHolding(claim) && turn === null);
 }
 
 /** A talker whose grant is gone does not ask for another one by that. */
@@ -232,19 +232,19 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
   const { services, talkgroup, turnsHere } = state;
   services.shared.rebuilt++;
   const before = state.floor;
-  const own = claimsOf(before, state.asks.values(), state, state.isOwn);
+  const own = state.ownClaims();
   const { played } = turnsHere;
-  const isLeft = played !== null && state.left.has(played.claim.session); // of it there is a claim already
+  const isLeft = played !== null && state.of(played.claim.session).left !== null; // of it there is a claim already
   const others = home
-    .claims(before, state.turns, isLeft ? null : played)
+    .claims(before, (session) => state.of(session).turn, isLeft ? null : played)
     .map((claim) => asHeard(state, claim));
   const settings = settingsOf(talkgroup);
   const { mode, maxTalkMs } = before;
   const isStale = (session: number) => home.isStale(session, nowMs);
   const built = rebuild([...own, ...others], { ...settings, mode, maxTalkMs }, isStale, nowMs);
   home.restart(TURN_GAP, turnsHere.seen);
-  const asked = new Map([...state.asks].map(([session, { sinceMs }]) => [session, sinceMs]));
-  state.asks.clear();
+  const asked = new Map(state.records.asks.map(({ claim, sinceMs }) => [claim.session, sinceMs]));
+  for (const [, record] of state.records.all()) record.ask = null;
   const outcomes: Outcome[] = [];
   for (const { claim, code } of built.ended) {
     if (home.isForeign(claim.session)) home.refuse(claim.session, { is: 'revoked', code });
@@ -256,7 +256,7 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
   }
   if (built.kept !== null) turnAnew(state, home, built.kept.session);
   if (built.kept !== null && home.isForeign(built.kept.session)) {
-    state.asked.set(built.kept.session, built.kept.ask);
+    state.record(built.kept.session).asked = built.kept.ask;
     home.refused.forget(built.kept.session);
   }
   take(state, { floor: built.floor, outcomes }, { event: { kind: 'tick' } }, nowMs);
@@ -265,14 +265,14 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
     tellTurn(state, home, holder, nowMs);
   for (const claim of built.asks) {
     const { session, ask } = claim;
-    if (!home.isForeign(session)) state.asked.set(session, ask);
+    if (!home.isForeign(session)) state.record(session).asked = ask;
     decide(state, eventOf(claim), nowMs, { kind: 'tick' });
-    state.held.answers(session, asked.get(session) ?? nowMs);
+    state.answersAt(session, asked.get(session) ?? nowMs);
     if (!state.has(session)) state.forget(session);
   }
   const served = serveQueue(state.floor, nowMs, services.limits);
   for (const place of placesToTell([], served.floor.waiting)) {
-    const known = state.places.get(place.session);
+    const known = state.of(place.session).place;
     if (state.isOwn(place.session) && known?.position !== place.position)
       state.tell([{ kind: 'queued', ...place }], nowMs);
   }

@@ -305,14 +305,14 @@ export class HomeSide {
    * The claims of all others. A grant that its relay has not heard of yet is one, and so is the burst of a relay that plays
    * here while its part is missing.
    */
-  claims(floor: Floor, turns: ReadonlyMap<number, Turn | null>, played: PlayedTalk | null): PartClaim[] {
+  claims(floor: Floor, turnOf: (session: number) => Turn | null, played: PlayedTalk | null): PartClaim[] {
     const told = [...this.parts.values()].flatMap(({ claims }) => claims);
     const claims = told.filter((claim) => !this.refused.isRefused(claim, floor));
     const known = claims.map((claim): PartClaim => {
       const holder = holderOf(floor, claim.session);
       if (holder === undefined || claim.state === 'has' || claim.state === 'talks') return claim;
       const { talkMsMax, grantedAtMs } = holder;
-      const turn = turns.get(claim.session) ?? null;
+      const turn = turnOf(claim.session);
       return { ...claim, state: 'has', hasPlace: false, turn, talkMsMax, grantedMs: grantedAtMs };
     });
     if (played === null || !this.shares(played.relay) || this.parts.has(played.relay)) return known;

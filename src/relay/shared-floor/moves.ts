@@ -16,14 +16,14 @@ export type Entered = PartClaim['state'] | { readonly over: EndCode };
 
 /** The claim as it leaves. null: it does not move, because no home has placed it. The socket counts as dead from now on. */
 export function leaving(state: SharedState, session: number, nowMs: number): MovedClaim | null {
-  if (state.isOpen || state.asks.has(session)) return null;
+  if (state.isOpen || state.of(session).ask !== null) return null;
   const holder = holderOf(state.floor, session);
-  const placed = state.placed.get(session) ?? null;
+  const { placed, turn } = state.of(session);
   if (holder === undefined && waitingOf(state.floor, session) === undefined) return null;
-  if (holder !== undefined && (placed === null || (state.turns.get(session) ?? null) === null)) return null;
+  if (holder !== undefined && (placed === null || turn === null)) return null;
   const claim = state.ownClaims().find((one) => one.session === session);
   if (claim === undefined) return null;
-  state.left.set(session, claim.moves ?? 0);
+  state.record(session).left = claim.moves ?? 0;
   state.drop(session);
   const place = placeOf(state, session);
   const dead = { ...claim, lostMs: claim.lostMs ?? nowMs };
@@ -32,7 +32,7 @@ export function leaving(state: SharedState, session: number, nowMs: number): Mov
 
 /** undefined: it is not queued, or was told of no place. */
 function placeOf(state: SharedState, session: number): MovedClaim['place'] {
-  if (!state.decides) return state.places.get(session);
+  if (!state.decides) return state.of(session).place ?? undefined;
   const { waiting } = state.floor;
   const at = waiting.findIndex((one) => one.session === session);
   return at < 0 ? undefined : { position: at + 1, size: waiting.length };
@@ -55,7 +55,7 @@ export function entering(
   const isStrange = isGathered && home.isStrange([claim], state.floor);
   const refused = home?.own(session) ?? null;
   // What is left of it from before it moved away is older than what comes, but where it is the word of the home.
-  if (state.left.delete(session) && !isGathered) state.floor = without(state.floor, session);
+  if (state.comesBack(session) && !isGathered) state.floor = without(state.floor, session);
   const holder = holderOf(state.floor, session);
   const place = waitingOf(state.floor, session);
   const lostAtMs = claim.lostMs ?? nowMs;
@@ -65,10 +65,10 @@ export function entering(
   }
   if (isGathered && !isStrange && holder === undefined && place === undefined)
     return { is: { over: codeOf(refused) }, isStrange };
-  state.asked.set(session, ask);
+  state.record(session).asked = ask;
   if (claim.state === 'waits' && holder === undefined) {
     keep(state, session, undefined, { ...(place ?? waitingFrom(claim, nowMs)), lostAtMs });
-    if (moved.place !== undefined && !isGathered) state.places.set(session, moved.place);
+    if (moved.place !== undefined && !isGathered) state.record(session).place = moved.place;
     return { is: 'waits', isStrange };
   }
   const known = holder ?? holderFrom(claim, nowMs);
@@ -104,10 +104,10 @@ function placeAt(
   hasBegun: boolean,
   nowMs: number,
 ): void {
-  const turn = state.turns.get(session) ?? claim.turn;
-  state.turns.set(session, turn);
+  const turn = state.of(session).turn ?? claim.turn;
+  state.record(session).turn = turn;
   if (turn === null) return;
   const now = { ...(placed ?? { after: NO_TURN, afterCode: 'preempted' }), turn };
-  if (hasBegun) state.placed.set(session, now);
+  if (hasBegun) state.record(session).placed = now;
   else state.place(session, now, nowMs);
 }

@@ -50,16 +50,20 @@ export function followClaim(
     case 'removed':
     case 'lost':
       // A question outlives its socket.
-      if (state.asks.has(event.session) && (event.kind !== 'lost' || event.forGood))
+      if (state.of(event.session).ask !== null && (event.kind !== 'lost' || event.forGood))
         return withdraw(state, event, nowMs);
       return followStep(state, event, nowMs);
     case 'emergency':
-      for (const [session, one] of state.asks)
-        if (event.sessions.has(session))
-          state.asks.set(session, { ...one, claim: { ...one.claim, inEmergency: event.inEmergency } });
+      for (const one of state.records.asks)
+        if (event.sessions.has(one.claim.session))
+          state.record(one.claim.session).ask = {
+            ...one,
+            claim: { ...one.claim, inEmergency: event.inEmergency },
+          };
       // Told again, even when it stays the same: as on one relay.
-      for (const session of event.sessions) state.places.delete(session);
-      return followStep(state, event, nowMs) || [...event.sessions].some((one) => state.asks.has(one));
+      for (const session of event.sessions)
+        if (state.of(session).place !== null) state.record(session).place = null;
+      return followStep(state, event, nowMs) || [...event.sessions].some((one) => state.of(one).ask !== null);
     default:
       return followStep(state, event, nowMs);
   }
@@ -76,12 +80,12 @@ function ask(
   const held = holderOf(state.floor, session);
   const isFirstFrame = event.kind === 'frame';
   if (held !== undefined) {
-    const turn = state.turns.get(session) ?? null;
+    const turn = state.of(session).turn;
     const isLate = isFirstFrame && held.startedAtMs === null && !state.isHeld(session) && turn !== null;
     const isOver = isLate && (state.turnsHere.isPast(turn) || state.isBelow(held));
     if (isOver) return end(state, held, 'collision', nowMs);
     // A grant from the queue answers no question until its session asks again.
-    state.held.answers(session, nowMs);
+    state.answersAt(session, nowMs);
     return followStep(state, event, nowMs);
   }
   const place = waitingOf(state.floor, session);
@@ -94,7 +98,7 @@ function ask(
   if (!isFirstFrame) state.services.counts.requests++;
   const queue = event.kind === 'request' && event.queue;
   const askedAtMs = place?.sinceMs ?? nowMs;
-  state.asks.set(session, { ask: nextAsk(), claim, isFirstFrame, queue, askedAtMs, sinceMs: nowMs });
+  state.record(session).ask = { ask: nextAsk(), claim, isFirstFrame, queue, askedAtMs, sinceMs: nowMs };
   return true;
 }
 
@@ -112,9 +116,8 @@ function withdraw(
 ): boolean {
   if (event.kind === 'release' && event.code === 'silence') return false;
   const { session } = event;
-  state.asks.delete(session);
   state.floor = without(state.floor, session);
-  state.forget(session);
+  state.records.forget(session);
   state.tell([{ kind: 'gone', session }], nowMs);
   return true;
 }
@@ -123,7 +126,7 @@ function withdraw(
 export function deleteClaims(state: SharedState, nextAsk: () => number, nowMs: number): void {
   const { holders, waiting } = state.floor;
   const ending = new Set([
-    ...state.asks.keys(),
+    ...state.records.asks.map(({ claim }) => claim.session),
     // The last in the queue first: nobody moves up.
     ...waiting.map(({ session }) => session).reverse(),
     ...holders.map(({ claim }) => claim.session),
@@ -147,12 +150,14 @@ export function followStep(state: SharedState, event: FloorEvent, nowMs: number)
   for (const session of leaving(before, floor)) {
     // A session that loses its place while it asks again is told once.
     const isDenied = outcomes.some((one) => one.kind === 'denied' && one.session === session);
-    if (state.asks.delete(session) && !isDenied) state.tell([unanswered(session, false)], nowMs);
+    const wasAsking = state.of(session).ask !== null;
+    if (wasAsking) state.record(session).ask = null;
+    if (wasAsking && !isDenied) state.tell([unanswered(session, false)], nowMs);
   }
-  const place = event.kind === 'returned' ? state.places.get(event.session) : undefined;
+  const place = event.kind === 'returned' ? state.of(event.session).place : null;
   const isWaiting = event.kind === 'returned' && waitingOf(floor, event.session) !== undefined;
   const told: Outcome[] =
-    place !== undefined && isWaiting ? [{ kind: 'queued', session: event.session, ...place }] : [];
+    place !== null && isWaiting ? [{ kind: 'queued', session: event.session, ...place }] : [];
   state.count(before, event, outcomes, nowMs);
   state.carry(before, [...outcomes, ...told], UNPLACED, nowMs);
   return floor !== before;
@@ -176,7 +181,7 @@ export function expireClaims(state: SharedState, nowMs: number): boolean {
     isChanged = true;
   }
   isChanged = followStep(state, { kind: 'tick' }, nowMs) || isChanged;
-  for (const one of [...state.asks.values()]) {
+  for (const one of state.records.asks) {
     const { claim, isFirstFrame } = one;
     const waitedMs = nowMs - one.sinceMs;
     if (waitedMs >= ALONE_MS && claim.inEmergency && grantAlone(state, one.claim.session, nowMs))
@@ -184,9 +189,8 @@ export function expireClaims(state: SharedState, nowMs: number): boolean {
     else if (waitedMs >= ASK_MS_MAX) {
       const { session } = claim;
       const had = waitingOf(state.floor, session) !== undefined;
-      state.asks.delete(session);
       state.floor = without(state.floor, session);
-      state.forget(session);
+      state.records.forget(session);
       const denied = unanswered(session, isFirstFrame);
       state.tell(had ? [denied, { kind: 'gone', session }] : [denied], nowMs);
       isChanged = true;
@@ -203,7 +207,8 @@ const unanswered = (session: number, isFirstFrame: boolean): Denied => ({
 
 /** Answers to sessions that wait for a grant that was held back for too long. Each loses the grant with its answer. */
 export function* lateGrants(state: SharedState, nowMs: number): Iterable<Denied> {
-  for (const session of state.held.askedBefore(nowMs - HELD_MS_MAX)) {
+  for (const [session, { askedAtMs }] of state.records.held) {
+    if (askedAtMs === null || askedAtMs > nowMs - HELD_MS_MAX) continue;
     const isFirstFrame = (holderOf(state.floor, session)?.startedAtMs ?? null) !== null;
     yield unanswered(session, isFirstFrame);
   }
@@ -214,7 +219,7 @@ function denyHeld(state: SharedState, denied: Denied, nowMs: number): void {
   const { session } = denied;
   state.drop(session);
   state.floor = without(state.floor, session);
-  state.forget(session);
+  state.records.forget(session);
   state.tell([denied, { kind: 'gone', session }], nowMs);
 }
 
@@ -225,8 +230,8 @@ function isKept(played: PlayedTalk | null, claim: Claim, nowMs: number): boolean
 
 /** The home does not answer a user in an emergency. Lower speech gives way as it would at the home. */
 function grantAlone(state: SharedState, session: number, nowMs: number): boolean {
-  const one = state.asks.get(session);
-  if (one === undefined) return false;
+  const one = state.of(session).ask;
+  if (one === null) return false;
   const before = state.floor;
   const { claim, isFirstFrame } = one;
   if (isKept(state.turnsHere.played, claim, nowMs)) return false;
@@ -235,10 +240,7 @@ function grantAlone(state: SharedState, session: number, nowMs: number): boolean
     : { kind: 'request', claim, queue: false };
   const after = step({ ...before, waiting: [] }, event, nowMs, state.services.limits);
   if (holderOf(after.floor, session) === undefined) return false;
-  state.asks.delete(session);
-  state.asked.set(session, one.ask);
-  state.turns.set(session, null);
-  state.alone.add(session);
+  Object.assign(state.record(session), { ask: null, asked: one.ask, turn: null, isAlone: true });
   const waiting = before.waiting.filter((each) => each.session !== session);
   state.floor = { ...after.floor, waiting };
   state.count(before, { kind: 'tick' }, after.outcomes, nowMs);

@@ -26,7 +26,7 @@ export function followVerdicts(
       isChanged = refused(state, verdict, nowMs) || isChanged;
   for (const verdict of verdicts) {
     // The relay to which it moved follows it.
-    if (state.left.has(verdict.session)) continue;
+    if (state.of(verdict.session).left !== null) continue;
     if (verdict.is === 'granted') {
       // The verdict that takes the floor from another session here may be missing among these.
       const isBeside = state.floor.holders.some(({ claim }) => claim.session !== verdict.session);
@@ -40,24 +40,23 @@ type Of<Is extends PartVerdict['is']> = Extract<PartVerdict, { readonly is: Is }
 
 function refused(state: SharedState, verdict: Of<'denied' | 'revoked'>, nowMs: number): boolean {
   const { session } = verdict;
-  const one = state.asks.get(session);
+  const one = state.of(session).ask;
   const before = state.floor;
-  if (state.left.has(session)) return letGo(state, verdict);
-  if (one !== undefined) {
+  if (state.of(session).left !== null) return letGo(state, verdict);
+  if (one !== null) {
     if (one.ask !== verdict.ask) return false;
     const had = waitingOf(before, session) !== undefined;
     const { isFirstFrame } = one;
     const code = verdict.is === 'denied' ? verdict.code : 'busy';
-    state.asks.delete(session);
     state.floor = without(before, session);
-    state.forget(session);
+    state.records.forget(session);
     state.services.counts.denied[code]++;
     if (isFirstFrame) state.deniedPresses.add(one.claim.user, code, nowMs);
     const denied: Verdict = { kind: 'denied', session, code, isFirstFrame };
     state.tell(had ? [denied, { kind: 'gone', session }] : [denied], nowMs);
     return true;
   }
-  if (state.asked.get(session) !== verdict.ask) return false;
+  if (state.of(session).asked !== verdict.ask) return false;
   const holder = holderOf(before, session);
   if (holder === undefined && waitingOf(before, session) === undefined) return false;
   state.floor = without(before, session);
@@ -72,9 +71,9 @@ function refused(state: SharedState, verdict: Of<'denied' | 'revoked'>, nowMs: n
 
 /** Another relay tells the claim of a session that left, or it is over: nothing is kept of it. */
 function letGo(state: SharedState, { session, ask }: Of<'denied' | 'revoked'>): boolean {
-  if (state.asked.get(session) !== ask) return false;
+  if (state.of(session).asked !== ask) return false;
   state.floor = without(state.floor, session);
-  state.forget(session);
+  state.records.forget(session);
   return true;
 }
 
@@ -91,18 +90,17 @@ const codeFor = ({ startedAtMs }: Holder, code: RevokeCode): RevokeCode =>
   code === 'unused' && startedAtMs !== null ? 'collision' : code;
 
 function queued(state: SharedState, { session, ask, position, size }: Of<'queued'>, nowMs: number): boolean {
-  const one = state.asks.get(session);
+  const one = state.of(session).ask;
   const place = waitingOf(state.floor, session);
-  if (one === undefined) {
-    if (place === undefined || state.asked.get(session) !== ask) return false;
-    const isMoved = state.places.get(session)?.position !== position;
-    state.places.set(session, { position, size });
+  if (one === null) {
+    if (place === undefined || state.of(session).asked !== ask) return false;
+    const isMoved = state.of(session).place?.position !== position;
+    state.record(session).place = { position, size };
     if (isMoved && place.lostAtMs === null) state.tell([{ kind: 'queued', session, position, size }], nowMs);
     return false;
   }
   if (one.ask !== ask) return false;
-  state.asks.delete(session);
-  state.asked.set(session, ask);
+  Object.assign(state.record(session), { ask: null, asked: ask });
   if (place === undefined) state.services.counts.queued++;
   const waiting = { ...one.claim, sinceMs: one.askedAtMs, lostAtMs: null };
   const { floor } = state;
@@ -116,11 +114,11 @@ function granted(state: SharedState, verdict: Of<'granted'>, nowMs: number): boo
   const before = state.floor;
   const held = holderOf(before, session);
   if (held !== undefined)
-    return state.asked.get(session) === verdict.ask && confirm(state, held, verdict, nowMs);
-  const one = state.asks.get(session);
+    return state.of(session).asked === verdict.ask && confirm(state, held, verdict, nowMs);
+  const one = state.of(session).ask;
   const place = waitingOf(before, session);
   const claim = one?.claim ?? place;
-  const number = one?.ask ?? state.asked.get(session);
+  const number = one?.ask ?? state.of(session).asked;
   if (claim === undefined || number !== verdict.ask) return false;
   const { user, isAdmin } = claim;
   const { priority, inEmergency, talkMsMax } = verdict;
@@ -132,32 +130,30 @@ function granted(state: SharedState, verdict: Of<'granted'>, nowMs: number): boo
     toldAgainAtMs: null,
     startedAtMs: one?.isFirstFrame ? nowMs : null,
     talkMsMax,
-    lostAtMs: one === undefined ? (place?.lostAtMs ?? null) : null,
+    lostAtMs: one === null ? (place?.lostAtMs ?? null) : null,
   };
-  state.asks.delete(session);
-  state.asked.set(session, verdict.ask);
-  state.turns.set(session, verdict.turn);
+  Object.assign(state.record(session), { ask: null, asked: verdict.ask, turn: verdict.turn });
   const rest = without(before, session);
   state.floor = { ...rest, holders: [...rest.holders, holder] };
   const outcomes: Outcome[] = [{ kind: 'granted', holder }];
   if (one?.isFirstFrame) outcomes.push({ kind: 'started', holder });
   state.count(before, { kind: 'tick' }, outcomes, nowMs);
   state.carry(before, outcomes, { isFirstFrame: one?.isFirstFrame ?? false, placedOf: () => verdict }, nowMs);
-  if (one !== undefined) state.held.answers(session, one.sinceMs);
+  if (one !== null) state.answersAt(session, one.sinceMs);
   return true;
 }
 
 /** The grant has another turn, or other limits. The home must know that they were adopted. */
 function confirm(state: SharedState, held: Holder, verdict: Of<'granted'>, nowMs: number): boolean {
   const { session, turn, priority, inEmergency, talkMsMax } = verdict;
-  const known = state.turns.get(session) ?? null;
+  const known = state.of(session).turn;
   if (known !== null && compareTurns(turn, known) < 0) return false;
   const isNew = known === null || compareTurns(known, turn) < 0;
-  state.turns.set(session, turn);
-  state.alone.delete(session);
+  state.record(session).turn = turn;
+  state.record(session).isAlone = false;
   if (state.isHeld(session)) state.placeAgain(session, verdict, nowMs);
   else if (isNew && held.startedAtMs !== null) state.renew(session, verdict, nowMs);
-  else if (isNew) state.placed.set(session, verdict);
+  else if (isNew) state.record(session).placed = verdict;
   const claim = { ...held.claim, priority, inEmergency };
   const isSame = talkMsMax === held.talkMsMax && priorityOf(claim) === held.priority;
   if (isSame && inEmergency === held.claim.inEmergency) return isNew;

@@ -5,6 +5,7 @@ import type { Waiting } from '../floor/queue.js';
 import { type Floor, type FloorEvent, type Holder, holderOf, waitingOf } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
 import type { PartClaim, Settings } from './bodies.js';
+import type { SessionRecord } from './records.js';
 
 export const settingsOf = (talkgroup: Talkgroup): Settings => ({
   revision: talkgroup.revision,
@@ -26,13 +27,9 @@ export interface Ask {
   readonly sinceMs: number;
 }
 
-/** What else a relay knows of the claims of its own sessions, by session. */
+/** What else a relay knows of the claims of its own sessions. */
 export interface Known {
-  /** Number of the question with which it began. */
-  readonly asked: ReadonlyMap<number, number>;
-  /** Of grants. */
-  readonly turns: ReadonlyMap<number, Turn | null>;
-  readonly alone: ReadonlySet<number>;
+  readonly of: (session: number) => Pick<SessionRecord, 'asked' | 'turn' | 'isAlone'>;
   /** What concerns moves of a session, if it has moved or moves. */
   readonly movesOf: (session: number) => Pick<PartClaim, 'moves' | 'isMoving'>;
 }
@@ -45,13 +42,12 @@ export function claimsOf(
   isOwn: (session: number) => boolean,
 ): PartClaim[] {
   const asking = new Map([...asks].map((ask) => [ask.claim.session, ask]));
-  const numberOf = (session: number) => known.asked.get(session) ?? 0;
   const placed = new Set(floor.waiting.map(({ session }) => session));
   const held = floor.holders.filter(({ claim }) => isOwn(claim.session));
   const waiting = floor.waiting.filter(({ session }) => isOwn(session) && !asking.has(session));
   const claims = [
-    ...held.map((holder) => heldClaim(holder, numberOf(holder.claim.session), known)),
-    ...waiting.map((one) => waitingClaim(one, numberOf(one.session))),
+    ...held.map((holder) => heldClaim(holder, known.of(holder.claim.session))),
+    ...waiting.map((one) => waitingClaim(one, known.of(one.session))),
     ...[...asking.values()].map((ask) => askingClaim(ask, placed.has(ask.claim.session))),
   ];
   return claims.map((claim) => ({ ...claim, ...known.movesOf(claim.session) }));
@@ -62,15 +58,15 @@ const NOTHING = {
   ...{ askedMs: null, grantedMs: null, toldAgainMs: null, startedMs: null, lostMs: null },
 } as const;
 
-function heldClaim(holder: Holder, ask: number, { turns, alone }: Known): PartClaim {
+function heldClaim(holder: Holder, { asked, turn, isAlone }: ReturnType<Known['of']>): PartClaim {
   const { claim, startedAtMs, grantedAtMs, toldAgainAtMs, lostAtMs, talkMsMax } = holder;
   return {
     ...NOTHING,
     ...claim,
-    ask,
+    ask: asked ?? 0,
     state: startedAtMs === null ? 'has' : 'talks',
-    turn: turns.get(claim.session) ?? null,
-    isAlone: alone.has(claim.session),
+    turn,
+    isAlone,
     talkMsMax,
     grantedMs: grantedAtMs,
     toldAgainMs: toldAgainAtMs,
@@ -79,8 +75,19 @@ function heldClaim(holder: Holder, ask: number, { turns, alone }: Known): PartCl
   };
 }
 
-function waitingClaim({ sinceMs, lostAtMs, ...claim }: Waiting, ask: number): PartClaim {
-  return { ...NOTHING, ...claim, ask, state: 'waits', queue: true, askedMs: sinceMs, lostMs: lostAtMs };
+function waitingClaim(
+  { sinceMs, lostAtMs, ...claim }: Waiting,
+  { asked }: ReturnType<Known['of']>,
+): PartClaim {
+  return {
+    ...NOTHING,
+    ...claim,
+    ask: asked ?? 0,
+    state: 'waits',
+    queue: true,
+    askedMs: sinceMs,
+    lostMs: lostAtMs,
+  };
 }
 
 /** A burst of another relay of which no part told yet. */

@@ -22,10 +22,10 @@ import {
 import type { Talkgroup } from '../members/members.js';
 import type { Part, PartClaim, Placed } from './bodies.js';
 import { DeniedPresses } from './denied-presses.js';
-import { HeldGrants } from './held-grants.js';
 import type { HomeSide } from './home-side.js';
 import type { FloorLink } from './link.js';
-import { type Ask, claimsOf, type Known, settingsOf, withAges } from './parts.js';
+import { claimsOf, type Known, settingsOf, withAges } from './parts.js';
+import { Records, type SessionRecord } from './records.js';
 
 export interface SharedOptions {
   readonly counts: FloorCounts;
@@ -52,19 +52,7 @@ export class SharedState implements Known {
   floor: Floor;
   /** null: another relay decides, or nothing is to be agreed upon, as in `open`. */
   home: HomeSide | null = null;
-  /** Questions of sessions of this relay that wait for the home. */
-  readonly asks = new Map<number, Ask>();
-  /** At the home also the questions with which other relays' sessions got the floor. */
-  readonly asked = new Map<number, number>();
-  readonly turns = new Map<number, Turn | null>();
-  /** Of grants of sessions of this relay: how the home placed them. */
-  readonly placed = new Map<number, Placed>();
-  readonly alone = new Set<number>();
-  /** The place of each queued session of this relay, as its home told it. */
-  readonly places = new Map<number, { readonly position: number; readonly size: number }>();
-  /** Sessions that moved to another relay with their claims, which stay here until that relay tells them: moves before it. */
-  readonly left = new Map<number, number>();
-  readonly held = new HeldGrants();
+  readonly records = new Records();
   readonly deniedPresses = new DeniedPresses();
 
   constructor(services: SharedServices, talkgroup: Talkgroup) {
@@ -86,27 +74,36 @@ export class SharedState implements Known {
 
   readonly leewayMs = (session: number): number => (this.isOwn(session) ? 0 : LEEWAY_MS);
 
+  readonly of = (session: number): Readonly<SessionRecord> => this.records.of(session);
+
+  /** To be written to. */
+  record(session: number): SessionRecord {
+    return this.records.record(session);
+  }
+
   readonly movesOf = (session: number): Pick<PartClaim, 'moves' | 'isMoving'> => {
-    const left = this.left.get(session);
+    const { left } = this.of(session);
     const moves = left ?? this.services.link.moves?.(session) ?? 0;
-    return { ...(moves > 0 && { moves }), ...(left !== undefined && { isMoving: true }) };
+    return { ...(moves > 0 && { moves }), ...(left !== null && { isMoving: true }) };
   };
 
   /** The session was at the relay that tells this claim before it came here, or before it left here for another one. */
   isOvertaken({ session, moves = 0 }: PartClaim): boolean {
-    const here = this.left.get(session) ?? this.services.link.moves?.(session);
+    const here = this.of(session).left ?? this.services.link.moves?.(session);
     return here !== undefined && moves <= here;
   }
 
   /** Another relay tells the claim of a session that moved there. */
   disown(session: number): void {
     this.drop(session);
-    for (const known of [this.asked, this.places, this.placed, this.alone, this.left]) known.delete(session);
+    const { turn } = this.of(session); // its grant is one of the floor
+    this.records.forget(session);
+    this.record(session).turn = turn;
   }
 
   /** What the sessions of this relay have of the floor, and ask. */
   ownClaims(): PartClaim[] {
-    return claimsOf(this.floor, this.asks.values(), this, this.isOwn);
+    return claimsOf(this.floor, this.records.asks, this, this.isOwn);
   }
 
   /** These claims for the home, under this number. */
@@ -117,14 +114,14 @@ export class SharedState implements Known {
   }
 
   get isIdle(): boolean {
-    return this.floor.holders.length === 0 && this.floor.waiting.length === 0 && this.asks.size === 0;
+    return this.floor.holders.length === 0 && this.floor.waiting.length === 0 && !this.records.isAsking;
   }
 
   /** A session of this relay has something of the floor, or asks for it. */
   get isUsed(): boolean {
     const { floor, isOwn } = this;
-    if (this.asks.size > 0 || floor.holders.some(({ claim }) => isOwn(claim.session))) return true;
-    return floor.waiting.some(({ session }) => isOwn(session));
+    if (floor.holders.some(({ claim }) => isOwn(claim.session))) return true;
+    return floor.waiting.some(({ session }) => isOwn(session)) || this.records.isAsking;
   }
 
   /** The session has the floor, or waits for it. */
@@ -133,7 +130,20 @@ export class SharedState implements Known {
   }
 
   isHeld(session: number): boolean {
-    return this.held.has(session);
+    return this.of(session).held !== null;
+  }
+
+  /** The held grant of the session answers a question of this time (monotonic ms), if it answers no earlier one. */
+  answersAt(session: number, askedAtMs: number): void {
+    const { held } = this.of(session);
+    if (held !== null && held.askedAtMs === null) this.record(session).held = { ...held, askedAtMs };
+  }
+
+  /** Whether the session had left for another relay. From now on it has not. */
+  comesBack(session: number): boolean {
+    if (this.of(session).left === null) return false;
+    this.record(session).left = null;
+    return true;
   }
 
   /** A burst of another relay plays here that keeps the floor beside this grant: each side of a cut had a floor. */
@@ -146,7 +156,7 @@ export class SharedState implements Known {
   forHeld(event: FloorEvent): FloorEvent {
     const isOver =
       event.kind === 'release' || event.kind === 'removed' || (event.kind === 'lost' && event.forGood);
-    return isOver && this.held.has(event.session)
+    return isOver && this.isHeld(event.session)
       ? { kind: 'lost', session: event.session, forGood: true }
       : event;
   }
@@ -179,7 +189,7 @@ export class SharedState implements Known {
     for (const outcome of outcomes) {
       const session = sessionOf(outcome);
       if (!this.isOwn(session) || denied.has(session)) continue;
-      if (outcome.kind === 'granted' && !this.held.has(session) && !holderOf(before, session)) {
+      if (outcome.kind === 'granted' && !this.isHeld(session) && !holderOf(before, session)) {
         // Those before it end first: what they end lets the grant be ready.
         flush();
         const isThere = holderOf(this.floor, session) !== undefined;
@@ -189,7 +199,7 @@ export class SharedState implements Known {
         if (!wasThere) denied.add(session);
         if (!wasThere || (placed !== null && !this.place(session, placed, nowMs))) continue;
       }
-      if (this.held.has(session)) {
+      if (this.isHeld(session)) {
         if (outcome.kind === 'started') started.add(session);
         if (outcome.kind !== 'revoked') continue;
         this.drop(session);
@@ -216,16 +226,18 @@ export class SharedState implements Known {
     const { shared } = this.services;
     for (const verdict of verdicts) {
       if (verdict.kind === 'queued')
-        this.places.set(verdict.session, { position: verdict.position, size: verdict.size });
+        this.record(verdict.session).place = { position: verdict.position, size: verdict.size };
       if (verdict.kind === 'denied' && verdict.code === 'retry_later') shared.unanswered++;
       if (verdict.kind === 'revoked' && verdict.code === 'collision') shared.collisions++;
     }
     this.services.onVerdicts(this.talkgroup, verdicts, nowMs);
   }
 
+  /** Its claim is over. What it has asked since then stays. */
   forget(session: number): void {
-    const { asked, turns, places, placed, alone, left } = this;
-    for (const known of [asked, turns, places, placed, alone, left]) known.delete(session);
+    const { ask } = this.of(session);
+    this.records.forget(session);
+    if (ask !== null) this.record(session).ask = ask;
   }
 
   /** This relay is not the home any more: it keeps what its own sessions have. */
@@ -236,50 +248,51 @@ export class SharedState implements Known {
       holders: floor.holders.filter(({ claim }) => isOwn(claim.session)),
       waiting: floor.waiting.filter(({ session }) => isOwn(session)),
     };
-    for (const session of [...this.turns.keys()])
-      if (!holderOf(this.floor, session)) this.turns.delete(session);
-    for (const session of [...this.asked.keys()]) if (!this.isOwn(session)) this.asked.delete(session);
+    for (const [session, record] of this.records.all()) {
+      if (!isOwn(session)) this.records.forget(session);
+      else if (!holderOf(this.floor, session)) record.turn = null;
+    }
   }
 
   /** Lets a grant begin when nothing earlier plays any more. true: it may begin now. */
   place(session: number, placed: Placed, nowMs: number): boolean {
-    this.placed.set(session, placed);
+    this.record(session).placed = placed;
     const holder = holderOf(this.floor, session);
     const rank = holder === undefined ? 0 : rankOf(holder.claim);
     if (this.turnsHere.grant(placed, rank, nowMs) === 'ready') {
-      this.held.delete(session);
+      this.record(session).held = null;
       return true;
     }
-    this.held.hold(session, placed);
+    this.record(session).held = { placed, askedAtMs: this.of(session).held?.askedAtMs ?? null };
     return false;
   }
 
   /** Another turn for a grant of a session of this relay. */
   placeAgain(session: number, placed: Placed, nowMs: number): void {
-    const old = this.held.of(session);
+    const old = this.of(session).held?.placed.turn;
     // The same grant goes on waiting: told again, it would wait from now on.
-    if (old !== undefined && compareTurns(old.turn, placed.turn) !== 0) this.turnsHere.withdraw(old.turn);
+    if (old !== undefined && compareTurns(old, placed.turn) !== 0) this.turnsHere.withdraw(old);
     if (this.place(session, placed, nowMs)) this.begin(session, nowMs);
   }
 
   /** The running burst of a session of this relay goes on with another turn. */
   renew(session: number, placed: Placed, nowMs: number): void {
-    this.placed.set(session, placed);
+    this.record(session).placed = placed;
     this.services.link.renewed(this.talkgroup, session, placed, nowMs);
   }
 
   /** The grant with this turn may begin: its session is told. */
   ready(turn: Turn, nowMs: number): void {
-    for (const [session, placed] of this.held.all()) {
+    for (const [session, { placed }] of this.records.held) {
       if (compareTurns(placed.turn, turn) !== 0) continue;
-      this.held.delete(session);
+      this.record(session).held = null;
       this.begin(session, nowMs);
     }
   }
 
   /** Without turns no grant waits for another burst. */
   beginHeld(nowMs: number): void {
-    for (const [session] of this.held.all()) {
+    for (const [session] of this.records.held) {
       this.drop(session);
       this.begin(session, nowMs);
     }
@@ -294,10 +307,10 @@ export class SharedState implements Known {
 
   /** Its session does not get it. */
   drop(session: number): void {
-    const placed = this.held.of(session);
-    if (placed === undefined) return;
-    this.held.delete(session);
-    this.turnsHere.withdraw(placed.turn);
+    const { held } = this.of(session);
+    if (held === null) return;
+    this.record(session).held = null;
+    this.turnsHere.withdraw(held.placed.turn);
   }
 
   get turnsHere() {
