@@ -243,6 +243,7 @@ export function createCluster<Talkgroup extends Shared>(
       relays: 1,
       counts,
       peers: peers.up.length,
+      siblings: peers.siblings,
       otherKeys: peers.otherKeys,
       unencrypting: peers.unencrypting,
       reach: judge.figures,

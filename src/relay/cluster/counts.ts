@@ -61,6 +61,8 @@ export interface ClusterFigures {
   readonly counts: ClusterCounts;
   /** Other relays that can be reached. */
   readonly peers: number;
+  /** Those of them that are relay threads of this node. */
+  readonly siblings: number;
   /** Those of them that accept none of the keys of this relay. */
   readonly otherKeys: number;
   /** Those of them that do not enforce the encryption of talkgroups, as those of earlier versions. */
