@@ -2,7 +2,8 @@
 
 export const relayModules = {
   'src/relay/cluster': {
-    purpose: 'tells other relays of bursts, members and changes: over NATS, or over ports between threads',
+    purpose:
+      'tells other relays of bursts, members and changes: between threads over ports, between nodes over NATS',
     imports: ['src/protocol', 'src/relay/delivery'],
   },
   'src/relay/compose': {

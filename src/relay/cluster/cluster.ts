@@ -51,13 +51,13 @@ export function createCluster<Talkgroup extends Shared>(
   const { ask } = questions;
   const streams: Streams<Talkgroup> = createStreams<Talkgroup>({
     ...{ relay, bus, writer, lastSeq, stage, counts, nowMs, ask, later },
-    isUp: () => bus.isUp,
+    isUp: () => bus.carriesSome,
     isDraining: (other) => peers.isDraining(other),
     up: () => peers.up,
     listen: (stream) =>
       subscribe(talkgroupSubject(stream.talkgroup.number), (bytes) => receiveAboutTalkgroup(stream, bytes)),
     list: (listing) => {
-      if (bus.isUp && peers.up.length > 0) say(EVERY_RELAY, kinds.listing, listing);
+      if (bus.carriesSome && peers.up.length > 0) say(EVERY_RELAY, kinds.listing, listing);
     },
   });
   let repliedAtMs = Number.NEGATIVE_INFINITY;
@@ -69,7 +69,7 @@ export function createCluster<Talkgroup extends Shared>(
   const say = (subject: Subject, kind: Kind, body: Uint8Array) =>
     bus.publish(subject, writer.write(kind, 0, nowMs(), 0), body);
   function beacon(): void {
-    if (bus.isUp) say(EVERY_RELAY, kinds.beacon, bodyOf(peers.heardNow(nowMs())));
+    if (bus.carriesSome) say(EVERY_RELAY, kinds.beacon, bodyOf(peers.heardNow(nowMs())));
   }
 
   /** A throw ends the message that caused it, and neither the others nor the process. */
@@ -187,7 +187,7 @@ export function createCluster<Talkgroup extends Shared>(
 
   const fixes = createFixes({
     ...{ peers, counts, beacon },
-    say: (subject, kind, body) => bus.isUp && say(subject, kind, body),
+    say: (subject, kind, body) => bus.carriesSome && say(subject, kind, body),
     subscribe: (subject, receive) =>
       subscribe(subject, (bytes) => receive(header.relay, bytes.subarray(HEADER_BYTES))),
     located: stage.located,

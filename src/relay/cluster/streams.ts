@@ -11,7 +11,7 @@ const ARRIVAL_MS_MAX = 1000;
 export interface StreamsOptions<Talkgroup extends Shared> extends StreamServices<Talkgroup> {
   /** The numbers of the messages follow this one. */
   readonly lastSeq: number;
-  /** Whether the bus is up. */
+  /** Whether the bus carries messages to some relays. */
   readonly isUp: () => boolean;
   /** The relays that can be reached. */
   readonly up: () => readonly number[];
