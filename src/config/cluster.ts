@@ -13,7 +13,7 @@ export const clusterSettings = {
       description: 'NATS servers over which the nodes of one database exchange audio.',
       must: 'be a comma-separated list of URLs such as tls://nats.example:4222, or nats:// on loopback, all with the same scheme, and no other user and password than the first one has',
       notes:
-        'Needs `DATABASE_URL`. Members of a talkgroup hear each other on every node. User and password in the first URL apply to all servers. A node connects to no other servers. Credentials that the server rejects stop the start. When no server answers at the start, the node logs a later rejection and each relay thread goes on alone.',
+        'Needs `DATABASE_URL`. Members of a talkgroup hear each other on every node. User and password in the first URL apply to all servers. A node connects to no other servers. Credentials that the server rejects stop the start. When no server answers at the start, the node logs a later rejection and goes on alone.',
       unset: 'Members of a talkgroup hear each other only on the same node.',
     }),
   ),

@@ -26,7 +26,7 @@ export const clusterFamilies: readonly Family[] = [
   ),
   counter(
     'talkgroup_bus_messages_total',
-    'Messages to and from other relays',
+    'Messages to and from other relays. One that leaves over NATS and to a relay thread of this node counts twice',
     shared(({ bus }) => by('direction', { out: bus.messagesOut, in: bus.messagesIn })),
     ['direction'],
   ),

@@ -13,6 +13,7 @@ const others: Readonly<Record<string, (values: readonly number[]) => number>> = 
   lagMsMax: (values) => Math.max(...values),
   // The least that any of them reaches.
   peers: (values) => Math.min(...values),
+  siblings: (values) => Math.min(...values),
   // Each thread hears the relays of the other nodes.
   otherKeys: (values) => Math.max(...values),
   unencrypting: (values) => Math.max(...values),

@@ -1,6 +1,5 @@
 // Builds a relay from its own instances of token verifier, SQL client and WebSocket engine.
 import { randomInt } from 'node:crypto';
-import { readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { MessagePort } from 'node:worker_threads';
@@ -30,9 +29,9 @@ import { withoutZeros } from '../log.js';
 import { trustIn } from '../proxies.js';
 import { certificateFiles } from '../tls/certificate.js';
 import { systemClock } from './clock.js';
+import { openBus } from './compose/bus.js';
 import { createRelay, type RelayOptions } from './hub/relay.js';
 import type { Bus } from './nodes/bus.js';
-import { openPorts } from './nodes/carriers/ports.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
 import { refOf } from './requests/read.js';
 import { ENGINE_PINGS_PER_SECOND } from './session/allowance.js';
@@ -59,15 +58,18 @@ interface RelayHere extends RelaySide {
 
 /** One of several relay threads. The main thread listens to the database for all of them. */
 export interface ThreadPlace {
-  readonly isFirst: boolean;
+  /** From 0. */
+  readonly index: number;
   /** The same for all of them (u32), and another one for those of another process. */
   readonly node: number;
   /** In each line of its log, in labels of metrics, and in the name of its connection to NATS. */
   readonly name: string;
   /** Relay threads of the process. */
   readonly threads: number;
-  /** One to each other relay thread. None with NATS_URL, over which they talk then. */
+  /** One to each other relay thread. */
   readonly ports: readonly MessagePort[];
+  /** Ids of their relays, each at its index. 0: it has none yet. */
+  readonly relays: Uint32Array<SharedArrayBuffer>;
   /** The connections of all of them, which share SOCKETS_MAX. */
   readonly openOfAll: Int32Array<SharedArrayBuffer>;
 }
@@ -208,24 +210,16 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
   });
 
   /** Rejects when the credentials cannot be read, or a server refuses them, the subjects or our longest message. */
-  async function openBus(urls: string): Promise<void> {
-    const file = config.NATS_CREDENTIALS_FILE;
-    const credentials = file === undefined ? null : await readFile(file);
-    const { areCredentials, openNats } = await import('./nodes/carriers/nats.js'); // loaded with NATS_URL only
-    if (isClosing) return;
-    if (credentials !== null && !areCredentials(credentials))
-      throw new ConfigError(
-        `NATS_CREDENTIALS_FILE must be the path of a readable credentials file, got "${file}"`,
-      );
-    const opened = openNats({
-      urls,
-      credentials,
-      prefix: `${config.NATS_PREFIX}.1`, // the version of what the relays say to each other
-      name: ['talkgroup-radio', hostname(), process.pid, ...(place === null ? [] : [place.name])].join(' '),
-      log,
-    });
-    bus = opened;
-    const reason = await opened.rejected;
+  async function joinBus(): Promise<void> {
+    const { NATS_URL: urls, NATS_CREDENTIALS_FILE: credentialsFile, NATS_PREFIX } = config;
+    const name = ['talkgroup-radio', hostname(), process.pid, ...(place === null ? [] : [place.name])].join(
+      ' ',
+    );
+    const prefix = `${NATS_PREFIX}.1`; // the version of what the relays say to each other
+    const nats = urls === undefined ? null : { urls, credentialsFile, prefix, name };
+    const opened = await openBus({ siblings: place, nats, isClosing: () => isClosing, log });
+    bus = opened?.bus ?? null;
+    const reason = (await opened?.rejected) ?? null;
     if (reason === null) return;
     throw new ConfigError(
       `NATS_URL and NATS_CREDENTIALS_FILE must be accepted by the NATS server. It says: ${reason}`,
@@ -238,14 +232,16 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     const first = await nextSessionBlock(database, write());
     if (bus !== null && !isJoined) {
       isJoined = true;
+      if (place !== null) Atomics.store(place.relays, place.index, first); // before it says a word
       relay.join({ relay: first, database: tag, bus, node: place?.node ?? null, keys: keyTags(config) });
     }
     return first;
   }
 
   /** So that from the first session on, radios of one talkgroup hear each other on whichever threads they are. */
-  async function siblingsReached(ports: readonly MessagePort[]): Promise<void> {
-    while (!isClosing && (relay.figures().cluster?.peers ?? 0) < ports.length) await delay(LOOK_MS);
+  async function siblingsReached(): Promise<void> {
+    const count = place?.ports.length ?? 0;
+    while (!isClosing && count > 0 && (relay.figures().cluster?.siblings ?? 0) < count) await delay(LOOK_MS);
   }
 
   function noticed(notice: Notice | Question): void {
@@ -253,17 +249,15 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
   }
 
   // The main thread tells each relay thread, so only one of them tells the other nodes.
-  const tellsNodes = place === null || (place.isFirst && config.NATS_URL !== undefined);
+  const tellsNodes = place === null || (place.index === 0 && config.NATS_URL !== undefined);
 
   return {
     listen: (as) => engine.listen(relay, early, as),
     async start() {
-      if (config.NATS_URL !== undefined) await openBus(config.NATS_URL);
+      await joinBus();
       if (isClosing) return;
-      const ports = place?.ports ?? [];
-      if (ports.length > 0) bus = openPorts({ ports, log });
       numbers = createSessionNumbers(nextBlock, { size: SESSION_BLOCK, clock: systemClock, log });
-      await siblingsReached(ports);
+      await siblingsReached();
       if (isClosing) return;
       isStarted = true;
       if (place === null)

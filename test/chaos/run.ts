@@ -84,7 +84,8 @@ function tell(episode: number, report: EpisodeReport): void {
   console.log(`  what each radio heard: ${writeRecord(episode, report)}`);
   const ofBuild = oldBuild === '' ? '' : ` OLD_BUILD=${oldBuild}`;
   const ofNodes = nodes === 1 ? '' : ` NODES=${nodes}${ofBuild}`;
-  console.log(`  again: make chaos SEED=${episode} EPISODE_S=${episodeS}${ofNodes}`);
+  const threads = settings.RELAY_THREADS === '1' ? '' : `RELAY_THREADS=${settings.RELAY_THREADS} `;
+  console.log(`  again: ${threads}make chaos SEED=${episode} EPISODE_S=${episodeS}${ofNodes}`);
 }
 
 /** A line of JSON for each message that a radio got, frames as well, and for each fault; the file's name. */

@@ -1,17 +1,22 @@
 // What every bus promises, tried on the bus of the tests, on NATS and on the ports between threads.
-import { MessageChannel, type MessagePort } from 'node:worker_threads';
-import t from 'tap';
+import t, { type Test } from 'tap';
 import type { Subject } from '../../src/relay/nodes/bus.js';
 import { openNats } from '../../src/relay/nodes/carriers/nats.js';
-import { openPorts } from '../../src/relay/nodes/carriers/ports.js';
+import { joinNearFar } from '../../src/relay/nodes/carriers/near-far.js';
+import { openPorts, type PortsBus } from '../../src/relay/nodes/carriers/ports.js';
 import { comesTrue } from '../helpers/eventually.js';
 import { type Carrier, SUBJECT, testBus } from '../helpers/network/bus-contract.js';
 import { connected, overNats } from '../helpers/network/nats-bus.js';
 import { startNatsServer } from '../helpers/network/nats-server.js';
-import { unless } from '../helpers/programs.js';
+import { idsOf, portsOf } from '../helpers/network/thread-ports.js';
+import { freePort, unless } from '../helpers/programs.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 
 const NOTHING = new Uint8Array(0);
+
+const loud = (t: Test) => ({
+  error: (fields: object, message: string) => void t.fail(message, fields),
+});
 
 const memory: Carrier = async () => {
   const network = createMemoryNetwork();
@@ -23,20 +28,11 @@ const memory: Carrier = async () => {
 
 /** Of a process with three relay threads. Their ports are lost with the process alone, so nothing cuts them. */
 const ports: Carrier = async (t) => {
-  const ends: MessagePort[][] = [[], [], []];
-  for (const [first, second] of [
-    [0, 1],
-    [0, 2],
-    [1, 2],
-  ] as const) {
-    const { port1, port2 } = new MessageChannel();
-    ends[first]?.push(port1);
-    ends[second]?.push(port2);
-  }
+  const ends = portsOf(3);
   return async () => {
     const bus = openPorts({
       ports: ends.pop() ?? [],
-      log: { error: (fields, message) => t.fail(message, fields) },
+      log: loud(t),
     });
     t.teardown(() => {
       for (const end of ends.splice(0).flat()) end.close(); // of threads that the test did without
@@ -44,6 +40,31 @@ const ports: Carrier = async (t) => {
     });
     const never = () => void t.fail('ports cannot be cut');
     return { bus, cut: never, mend: never };
+  };
+};
+
+/** Relay threads of nodes of their own. */
+const ofOtherNodes: Carrier = async (t) => {
+  const join = await overNats(startNatsServer)(t);
+  return async () => {
+    const { bus: far, ...link } = await join();
+    const bus = joinNearFar({ near: openPorts({ ports: [], log: loud(t) }), far, relays: idsOf(1) });
+    return { bus, ...link };
+  };
+};
+
+/** Relay threads of one node whose NATS server does not answer. */
+const withoutNats: Carrier = async (t) => {
+  const join = await ports(t);
+  const port = await freePort();
+  const relays = idsOf(3);
+  return async () => {
+    const { bus: near, ...link } = await join();
+    const log = { info() {}, warn() {}, ...loud(t) };
+    const options = { urls: `nats://127.0.0.1:${port}`, credentials: null, prefix: 'test.1', name: t.name };
+    const bus = joinNearFar({ near: near as PortsBus, far: openNats({ ...options, log }), relays });
+    t.teardown(() => bus.close());
+    return { bus, ...link };
   };
 };
 
@@ -55,6 +76,13 @@ testBus(t, {
   skip: unless('nats-server'),
   isNetwork: true,
 });
+testBus(t, {
+  name: 'ports and nats, of several nodes',
+  carrier: ofOtherNodes,
+  skip: unless('nats-server'),
+  isNetwork: true,
+});
+testBus(t, { name: 'ports and nats, without nats', carrier: withoutNats, isNetwork: false });
 
 t.test(
   'nats: a bus that had too much to send takes messages again when they have left',

@@ -4,7 +4,7 @@ import t, { type Test } from 'tap';
 import { eventually } from '../helpers/eventually.js';
 import { metric } from '../helpers/http/exposition.js';
 import { startNatsServer } from '../helpers/network/nats-server.js';
-import { unless } from '../helpers/programs.js';
+import { freePort, unless } from '../helpers/programs.js';
 import { areOnline } from '../helpers/service/relay-threads.js';
 import { connect, type Person, type Radio, service } from '../helpers/service/service.js';
 import { scoutPorts } from '../helpers/service/two-threads.js';
@@ -55,6 +55,26 @@ for (const floor_mode of ['open', 'single'] as const)
     t.same([await moved('given'), await moved('taken')], [2, 2]);
   });
 
+t.test('a radio goes on in its burst on the other thread while no NATS server answers', async (t) => {
+  const { s, at } = await threads(t, { NATS_URL: `nats://127.0.0.1:${await freePort()}` });
+  const [ann, bob, cid] = [await s.person('ann'), await s.person('bob'), await s.person('cid')];
+  const group = await s.talkgroupWith({ name: 'moved', floor_mode: 'single' }, ann, bob, cid);
+  const [first, near, far] = [await at(0, ann), await at(0, bob), await at(1, cid)];
+  for (const radio of [first, far]) await areOnline(radio, group.id, 3);
+  first.speaks(group.number, 'one', { start: true });
+  for (const radio of [near, far]) await radio.hearsText('one');
+  const back = await at(1, ann, first.welcome);
+  t.match(back.welcome, { resumed: true, session: first.session });
+  back.speaks(group.number, 'two', { end: true });
+  for (const radio of [near, far]) {
+    t.match(await radio.hears('TALK_ENDED'), { session: first.session, burst: 1, frames: 2 });
+    t.same(
+      radio.frames.map(({ text }) => text),
+      ['one', 'two'],
+    );
+  }
+});
+
 t.test('a radio that was away comes back to its session on the other thread', async (t) => {
   const { s, at } = await threads(t);
   const [ann, bob] = [await s.person('ann'), await s.person('bob')];
@@ -70,12 +90,12 @@ t.test('a radio that was away comes back to its session on the other thread', as
   await areOnline(other, group.id, 2);
 });
 
-for (const carrier of ['ports', 'NATS'] as const)
+for (const carrier of ['ports', 'ports and NATS'] as const)
   t.test(
     `a node that ends promises nothing of its own threads, which end with it: over ${carrier}`,
-    { skip: carrier === 'NATS' && unless('nats-server') },
+    { skip: carrier === 'ports and NATS' && unless('nats-server') },
     async (t) => {
-      const nats = carrier === 'NATS' ? await startNatsServer(t) : null;
+      const nats = carrier === 'ports and NATS' ? await startNatsServer(t) : null;
       const { s, at } = await threads(t, nats === null ? {} : { NATS_URL: `nats://127.0.0.1:${nats.port}` });
       const ann = await s.person('ann');
       const radios = [await at(0, ann), await at(1, ann)];

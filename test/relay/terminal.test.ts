@@ -356,7 +356,7 @@ t.test('a listener prints how far its node reaches, and what is lost between nod
     lines.filter((line) => !line.startsWith('listening')),
     [
       'a node was lost within the last minute, or is not reached: its members may not hear this radio',
-      'no other node is reached: only members on the same relay thread of this node hear this radio',
+      'no other node is reached: only members on this node hear this radio',
       'lost between nodes: 3 packets in Alpha',
       'all nodes reached',
     ],

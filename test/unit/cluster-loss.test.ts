@@ -148,7 +148,7 @@ function heardWithClock(t: Test) {
   const cluster = createCluster({
     ...{ relay: 1, database: DATABASE, node: null, keys: [], lastSeq: 0 },
     bus: {
-      ...{ publish: () => true, isUp: true, joinsNodes: true, counts: newBusCounts() },
+      ...{ publish: () => true, isUp: true, carriesSome: true, joinsNodes: true, counts: newBusCounts() },
       subscribe: (subject, receive) => {
         receivers.set(subject, receive);
         return nothing;

@@ -504,6 +504,58 @@ t.test('a relay that ends looks for one of another node that does not end', asyn
   t.equal(new Peers(1, 7).heardNow(0).node, 7);
 });
 
+t.test('relays of its own node say nothing about the way to other nodes', async (t) => {
+  const NODE = 7;
+  const peers = new Peers(1, NODE);
+  const hear = (relay: number, node: number | null, ms: number, heard = [[1, ms, 0] as const]) =>
+    peers.heard(
+      relay,
+      { heard: heard.map(([...one]) => one), encrypts: true, ...(node !== null && { node }) },
+      sent(ms),
+      {
+        nowMs: ms,
+        fairMs: ms,
+      },
+    );
+  hear(2, NODE, 0);
+  hear(3, NODE, 0);
+  hear(4, 8, 0);
+  hear(5, null, 0);
+  t.strictSame([peers.siblings, peers.up.length], [2, 4]);
+  const silentAt = (ms: number, ...near: readonly number[]) => {
+    for (const relay of near) hear(relay, NODE, ms);
+    peers.expire({ nowMs: ms, fairMs: ms });
+    return peers.isSilent;
+  };
+  hear(4, 8, 250);
+  t.notOk(silentAt(1500, 2, 3), 'one of another node is heard');
+  t.equal(peers.reach, 'partial');
+  t.ok(silentAt(1750, 2, 3), 'those of the own node do not count');
+  t.strictSame([peers.reach, peers.siblings], ['alone', 2]);
+  hear(4, 8, 2000);
+  hear(5, 9, 2000);
+  t.equal(peers.reach, 'whole');
+  t.notOk(silentAt(3250, 2), 'nor is one of the own node missed over there');
+  t.strictSame([peers.reach, peers.siblings], ['partial', 1]);
+  peers.left(4);
+  peers.left(5);
+  t.notOk(silentAt(3500, 2));
+  t.equal(peers.reach, 'partial', 'no other node is missed');
+  t.notOk(silentAt(5250));
+  t.strictSame([peers.reach, peers.siblings], ['alone', 0]);
+});
+
+t.test('a relay reaches those of its own node also where it reaches too many others', async (t) => {
+  const NODE = 7;
+  const peers = new Peers(1, NODE);
+  const hear = (relay: number, node: number) =>
+    peers.heard(relay, { heard: [[1, 0, 0]], encrypts: true, node }, sent(0), { nowMs: 0, fairMs: 0 });
+  for (let relay = 100; relay < 100 + PEERS_MAX; relay++) t.equal(hear(relay, 8), 'up');
+  t.equal(hear(2, 8), 'ignored');
+  t.equal(hear(3, NODE), 'up');
+  t.strictSame([peers.siblings, peers.reach], [1, 'partial']);
+});
+
 t.test(
   'questions leave in parts, those that somebody waits for first, until they are answered',
   async (t) => {

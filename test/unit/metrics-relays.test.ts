@@ -26,6 +26,7 @@ function figures(next: () => number): RelayFigures {
       isSettled: true,
       relays: 1,
       peers: 0,
+      siblings: 0,
       otherKeys: 0,
       unencrypting: 0,
       talkgroups: 0,
@@ -59,6 +60,7 @@ const notSums = [
   '.connections.max',
   '.pulse.lagMsMax',
   '.cluster.peers',
+  '.cluster.siblings',
   '.cluster.otherKeys',
   '.cluster.unencrypting',
 ];

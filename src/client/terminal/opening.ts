@@ -49,7 +49,7 @@ export function openRadio({ url, token, keys, report = () => {} }: TerminalOptio
 const reachTexts: Readonly<Record<Reach, string>> = {
   whole: 'all nodes reached',
   partial: 'a node was lost within the last minute, or is not reached: its members may not hear this radio',
-  alone: 'no other node is reached: only members on the same relay thread of this node hear this radio',
+  alone: 'no other node is reached: only members on this node hear this radio',
 };
 
 /** Resolves when the relay has sent all talkgroups, or when aborted. Rejects when the relay closes the session for good. */

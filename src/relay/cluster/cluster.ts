@@ -104,7 +104,7 @@ export function createCluster(options: ClusterOptions) {
       begin: (...begun) => beginRemote(remote, ...begun),
       missed: ({ feed }, talker, frames) => remote.fanout.tell(feed, missedFrames(talker, frames)),
     },
-    isUp: () => bus.isUp,
+    isUp: () => bus.carriesSome,
     isDraining: (other) => peers.isDraining(other),
     up: () => peers.up,
     listen: (stream) =>
@@ -114,12 +114,12 @@ export function createCluster(options: ClusterOptions) {
         return true;
       }),
     list(listing) {
-      if (bus.isUp && peers.up.length > 0) say(EVERY_RELAY, kinds.listing, listing);
+      if (bus.carriesSome && peers.up.length > 0) say(EVERY_RELAY, kinds.listing, listing);
     },
   });
   const fixes = createFixes({
     ...{ peers, counts, beacon: nodes.beacon, listen: nodes.listen, located: options.located },
-    say: (subject, kind, body) => bus.isUp && say(subject, kind, body),
+    say: (subject, kind, body) => bus.carriesSome && say(subject, kind, body),
   });
 
   /**

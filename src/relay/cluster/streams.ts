@@ -16,7 +16,7 @@ const ANSWERS_MS_MAX = 100;
 export interface StreamsOptions extends StreamServices {
   /** The numbers of the messages follow this one. */
   readonly lastSeq: number;
-  /** Whether the bus is up. */
+  /** Whether the bus carries messages to some relays. */
   readonly isUp: () => boolean;
   /** The relays that can be reached. */
   readonly up: () => readonly number[];

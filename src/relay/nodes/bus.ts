@@ -7,6 +7,8 @@ export type Subject = string & { readonly kind: 'subject' };
 export const talkgroupSubject = (number: number) => `g.${number}` as Subject;
 /** What is said to the relay with this id alone. */
 export const relaySubject = (id: number) => `r.${id}` as Subject;
+/** What is said to one relay alone. */
+export const isOfOneRelay = (subject: Subject): boolean => subject.startsWith('r.');
 /** What is said to every relay. */
 export const EVERY_RELAY = 'all' as Subject;
 /** Positions of devices, for the relays where sessions watch. */
@@ -52,7 +54,10 @@ export interface Bus {
   publish(subject: Subject, head: Uint8Array, body: Uint8Array | ArrayBuffer): boolean;
   /** Calls `receive` for each message from now on. It must not keep the bytes. The answer ends it. */
   subscribe(subject: Subject, receive: (bytes: Uint8Array) => void): () => void;
+  /** It carries messages to every relay that it joins. */
   readonly isUp: boolean;
+  /** It carries messages to some of them, when NATS is away to those of its own node. */
+  readonly carriesSome: boolean;
   /** It joins nodes, and not only the threads of one. */
   readonly joinsNodes: boolean;
   /** Calls `changed` each time that the bus comes up or goes down. */

@@ -113,6 +113,10 @@ export function readHeader(bytes: Uint8Array, header: Header): boolean {
   return header.count <= TURN_COUNT_MAX;
 }
 
+/** The sender's id, without the rest. 0: the message is too short. */
+export const readRelay = (bytes: Uint8Array): number =>
+  (((bytes[4] ?? 0) << 24) | ((bytes[5] ?? 0) << 16) | ((bytes[6] ?? 0) << 8) | (bytes[7] ?? 0)) >>> 0;
+
 /** A clock as headers have it: whole ms, modulo 2^32. */
 export const wholeMs = (ms: number): number => Math.floor(ms) % 2 ** 32;
 

@@ -86,6 +86,8 @@ export interface NodesFigures {
   readonly relays: number;
   /** Other relays that can be reached. */
   readonly peers: number;
+  /** Those of them that are relay threads of this node. */
+  readonly siblings: number;
   /** Those of them that accept none of the keys of this relay. */
   readonly otherKeys: number;
   /** Those of them that do not enforce the encryption of talkgroups. */
@@ -117,7 +119,7 @@ export function createNodes(options: NodesOptions) {
     bus.publish(subject, writer.write(kind, 0, nowMs(), 0), body);
 
   function beacon(): void {
-    if (bus.isUp) say(EVERY_RELAY, kinds.beacon, bodyOf(peers.heardNow(nowMs())));
+    if (bus.carriesSome) say(EVERY_RELAY, kinds.beacon, bodyOf(peers.heardNow(nowMs())));
   }
 
   /** A throw ends the work that caused it, and neither other work nor the process. */
@@ -261,6 +263,7 @@ export function createNodes(options: NodesOptions) {
       isSettled: nowMs() - startedAtMs >= SETTLED_MS,
       relays: 1,
       peers: peers.up.length,
+      siblings: peers.siblings,
       otherKeys: peers.otherKeys,
       unencrypting: peers.unencrypting,
       reach: judge.figures,

@@ -48,7 +48,7 @@ function startSharing(
 ): RelaySide {
   checkSharing(process.platform);
   const { config, url } = data;
-  const threads = placesOf(config.RELAY_THREADS, config.NATS_URL === undefined).map((place) =>
+  const threads = placesOf(config.RELAY_THREADS).map((place) =>
     startRelayThread({
       data: { ...data, place },
       name: place.name,
@@ -108,22 +108,21 @@ function startSharing(
 const all = <T>(threads: readonly RelayThread[], act: (thread: RelayThread) => Promise<T>): Promise<T[]> =>
   Promise.all(threads.map(act));
 
-/** The places of the threads, each with a port to every other one when they talk over ports. */
-function placesOf(threads: number, withPorts: boolean): ThreadPlace[] {
+/** The places of the threads, each with a port to every other one. */
+function placesOf(threads: number): ThreadPlace[] {
   const ports = Array.from({ length: threads }, (): MessagePort[] => []);
   const node = randomInt(2 ** 32);
   const openOfAll = new Int32Array(new SharedArrayBuffer(Int32Array.BYTES_PER_ELEMENT));
-  if (withPorts)
-    for (const [index, own] of ports.entries())
-      for (const others of ports.slice(index + 1)) {
-        const { port1, port2 } = new MessageChannel();
-        own.push(port1);
-        others.push(port2);
-      }
+  const relays = new Uint32Array(new SharedArrayBuffer(threads * Uint32Array.BYTES_PER_ELEMENT));
+  for (const [index, own] of ports.entries())
+    for (const others of ports.slice(index + 1)) {
+      const { port1, port2 } = new MessageChannel();
+      own.push(port1);
+      others.push(port2);
+    }
   return ports.map((own, index) => ({
-    isFirst: index === 0,
-    name: `relay-${index + 1}`,
-    ...{ node, threads, ports: own, openOfAll },
+    ...{ index, name: `relay-${index + 1}` },
+    ...{ node, threads, ports: own, relays, openOfAll },
   }));
 }
 

@@ -97,6 +97,9 @@ export function createMemoryNetwork() {
         get isUp() {
           return own.isUp;
         },
+        get carriesSome() {
+          return own.isUp;
+        },
         joinsNodes: true,
         onChange(listener) {
           changed = listener;

@@ -17,5 +17,5 @@ const channel = new BroadcastChannel('relay faults');
 channel.unref();
 if (isMainThread) process.on('SIGWINCH', () => channel.postMessage('now'));
 // The hashing thread is no relay.
-else if (workerData?.config !== undefined && workerData.place?.isFirst !== true)
+else if (workerData?.config !== undefined && workerData.place?.index !== 0)
   channel.onmessage = () => faults[process.env.RELAY_FAULT ?? '']?.();

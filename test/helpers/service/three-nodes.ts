@@ -5,6 +5,7 @@ import { migratedDatabase } from '../database/cluster.js';
 import { eventually } from '../eventually.js';
 import { metric as metricOf } from '../http/exposition.js';
 import { type NatsCluster, PLACES, type Place, startNatsCluster } from '../network/nats-cluster.js';
+import { threadOf } from './relay-threads.js';
 import { type Json, type Person, type Radio, type ServiceProcess, serviceProcess } from './service.js';
 
 /** Time (ms) between two frames of a talker, frames of a burst, and frames of silence behind it. */
@@ -139,7 +140,7 @@ export interface ThreeNodes {
   metric(at: Place, name: string): Promise<number>;
   /** Starts the node again, and the radios on it. */
   restart(at: Place): Promise<void>;
-  /** Resolves when every listener hears every talker, and each node reaches both others: the time (ms) since the call. */
+  /** Resolves when every listener hears every talker, and each relay reaches all others: the time (ms) since the call. */
   isWell(): Promise<number>;
   /** Resolves when the bursts that are running now have ended at every listener: what is missing of them is told by then. */
   haveEnded(): Promise<void>;
@@ -163,11 +164,13 @@ export interface ThreeNodesOptions {
   readonly databaseOf?: (node: Place, url: string) => string | Promise<string>;
   /** Settings of each node. */
   readonly environmentOf?: (node: Place) => Record<string, string>;
+  /** Relay threads of each node. With two, its talker is on one and its listener on the other. */
+  readonly threads?: 1 | 2;
 }
 
 export async function threeNodes(
   t: Test,
-  { databaseOf = (_node, url) => url, environmentOf = () => ({}) }: ThreeNodesOptions = {},
+  { databaseOf = (_node, url) => url, environmentOf = () => ({}), threads = 1 }: ThreeNodesOptions = {},
 ): Promise<ThreeNodes> {
   const url = await migratedDatabase(t);
   const nats = await startNatsCluster(t);
@@ -176,6 +179,7 @@ export async function threeNodes(
       DATABASE_URL: await databaseOf(at, url),
       NATS_URL: nats.url(at),
       LOG_LEVEL: 'warn',
+      RELAY_THREADS: `${threads}`,
       ...environmentOf(at),
     });
   const nodes = await Promise.all(PLACES.map(start));
@@ -193,9 +197,19 @@ export async function threeNodes(
     const [ann, bob] = people[at] as [Person, Person];
     const listener = await node(at).radioOf(bob);
     const ear = listenTo(listener, `listener ${at}`);
-    const talker = await node(at).radioOf(ann);
+    const talker = await talkerOf(at, ann, listener);
     stations[at] = { talker, listener, ear, stop: talk(talker, group.number) };
   }
+  /** Linux chooses the thread of a connection. */
+  async function talkerOf(at: Place, person: Person, listener: Radio): Promise<Radio> {
+    for (;;) {
+      const talker = await node(at).radioOf(person);
+      if (threads === 1 || threadOf(talker) !== threadOf(listener)) return talker;
+      talker.socket.close(1000);
+      await talker.closes();
+    }
+  }
+
   const station = (at: Place) => stations[at] as Station;
   t.teardown(() => {
     for (const { stop } of stations) stop();
@@ -216,7 +230,7 @@ export async function threeNodes(
     await eventually(async () => {
       for (const at of PLACES) {
         const peers = await metric(at, 'talkgroup_cluster_peers');
-        if (peers !== 2) throw new Error(`node ${at} reaches ${peers}`);
+        if (peers !== PLACES.length * threads - 1) throw new Error(`node ${at} reaches ${peers}`);
       }
     }, 30_000);
     return heardMs;

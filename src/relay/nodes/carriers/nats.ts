@@ -271,6 +271,9 @@ export function openNats(options: NatsOptions): NatsBus {
     get isUp() {
       return isUp;
     },
+    get carriesSome() {
+      return isUp;
+    },
     joinsNodes: true,
     onChange(listener) {
       changed = listener;

@@ -24,8 +24,14 @@ interface Interest {
   readonly id: number;
 }
 
+/** The bus of the threads alone. */
+export interface PortsBus extends Bus {
+  /** Whether another thread subscribes. */
+  isHeard(subject: Subject): boolean;
+}
+
 /** The bus is up until it is closed, because a thread that ends ends the process. */
-export function openPorts({ ports, log }: PortsOptions): Bus {
+export function openPorts({ ports, log }: PortsOptions): PortsBus {
   const counts: BusCounts = { ...newBusCounts(), ups: 1 };
   /** Subscriptions here, by the numbers that the others know them by. */
   const subscribed = new Map<number, Subscribed>();
@@ -151,7 +157,11 @@ export function openPorts({ ports, log }: PortsOptions): Bus {
         arm();
       };
     },
+    isHeard: (subject) => interests.has(subject),
     get isUp() {
+      return !isClosed;
+    },
+    get carriesSome() {
       return !isClosed;
     },
     joinsNodes: false,

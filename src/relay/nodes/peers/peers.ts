@@ -10,7 +10,7 @@ export const BEACON_MS = 250;
 export const DOWN_MS = 1500;
 /** A relay that went down without a word is missed for this time (ms): its radios may come back to it. */
 const MISSING_MS = 60_000;
-/** Other relays that one reaches. Those beyond it are ignored, and the reach is not whole. */
+/** Other relays that one reaches. Those of other nodes beyond it are ignored, and the reach is not whole. */
 export const PEERS_MAX = 64;
 /** Relays beyond that of which one knows. The reach is not whole, however many there are. */
 const IGNORED_MAX = 64;
@@ -58,6 +58,8 @@ export class Peers {
   isWatching = false;
   /** Those that went down without a word, and when (fair ms). */
   private readonly missing = new Map<number, number>();
+  /** Relays of this node that were heard. A node has at most 16, and starts none anew. */
+  private readonly near = new Set<number>();
   /** Those beyond `PEERS_MAX`, and when they were last heard (fair ms). */
   private readonly ignored = new Map<number, number>();
 
@@ -74,6 +76,13 @@ export class Peers {
   /** The ids of those that can be reached. */
   get up(): readonly number[] {
     return [...this.peers].flatMap(([relay, { isUp }]) => (isUp ? [relay] : []));
+  }
+
+  /** Those of this node that can be reached. */
+  get siblings(): number {
+    let count = 0;
+    for (const relay of this.near) if (this.isUp(relay)) count++;
+    return count;
   }
 
   /** Whether one can be reached that goes on when the node of this relay ends. */
@@ -135,7 +144,10 @@ export class Peers {
   ): 'up' | 'down' | 'one_way' | 'known' | 'ignored' {
     let peer = this.peers.get(relay);
     if (peer === undefined) {
-      if (this.peers.size >= PEERS_MAX) return this.ignore(relay, fairMs);
+      const isNear = node !== undefined && node === this.node;
+      // The threads of a node wait for each other, and are fewer than that.
+      if (this.peers.size >= PEERS_MAX && !isNear) return this.ignore(relay, fairMs);
+      if (isNear) this.near.add(relay);
       this.ignored.delete(relay);
       peer = {
         ...{ clock: new PeerClock(), way, at, isUp: false, isDraining: false, isWatching: false },
@@ -204,9 +216,11 @@ export class Peers {
     return gone.flatMap(([relay, { isUp }]) => (isUp ? [relay] : []));
   }
 
-  /** Those that were there are missing, and no relay at all was heard for `DOWN_MS`. */
+  private isFar = (relay: number): boolean => !this.near.has(relay);
+
+  /** Relays of other nodes that were there are missing, and none at all was heard for `DOWN_MS`. */
   get isSilent(): boolean {
-    return this.missing.size > 0 && this.peers.size === 0;
+    return [...this.missing.keys()].some(this.isFar) && ![...this.peers.keys()].some(this.isFar);
   }
 
   /**
@@ -219,10 +233,12 @@ export class Peers {
     return waysBetween(peer.way, way) < 0 && nowMs - peer.receivedAtMs < WRONG_MS;
   }
 
-  /** Whether one is missing or ignored, or all are. */
+  /** Whether one is missing or ignored, or all are. When one of another node is, the relays of this node do not count. */
   get reach(): Reach {
     if (this.missing.size === 0 && this.ignored.size === 0) return 'whole';
-    return this.up.length === 0 ? 'alone' : 'partial';
+    const isNearOnly = this.ignored.size === 0 && ![...this.missing.keys()].some(this.isFar);
+    const reached = isNearOnly ? this.up : this.up.filter(this.isFar);
+    return reached.length === 0 ? 'alone' : 'partial';
   }
 
   /** How long (ms) a message of it was on its way. */
