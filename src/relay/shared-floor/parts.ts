@@ -5,7 +5,7 @@ import type { Waiting } from '../floor/queue.js';
 import { type Floor, type FloorEvent, type Holder, holderOf, waitingOf } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
 import type { PartClaim, Settings } from './bodies.js';
-import type { SessionRecord } from './records.js';
+import type { Ask, SessionRecord } from './records.js';
 
 export const settingsOf = (talkgroup: Talkgroup): Settings => ({
   revision: talkgroup.revision,
@@ -14,18 +14,6 @@ export const settingsOf = (talkgroup: Talkgroup): Settings => ({
   encryption: talkgroup.encryption,
   mayBeClear: talkgroup.emergencyMayBeClear,
 });
-
-/** A question of a session of this relay that no home has answered yet. */
-export interface Ask {
-  readonly ask: number;
-  readonly claim: Claim;
-  readonly isFirstFrame: boolean;
-  readonly queue: boolean;
-  /** When the session first asked: a queued one keeps the time of its place (monotonic ms). */
-  readonly askedAtMs: number;
-  /** When it asked this question (monotonic ms). */
-  readonly sinceMs: number;
-}
 
 /** What else a relay knows of the claims of its own sessions. */
 export interface Known {

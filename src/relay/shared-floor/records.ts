@@ -1,7 +1,19 @@
 // Keeps what a relay knows of the sessions that share a floor, beside the floor: one record for each session.
 import type { Turn } from '../../protocol/turn.js';
+import type { Claim } from '../floor/claim.js';
 import type { Placed } from './bodies.js';
-import type { Ask } from './parts.js';
+
+/** A question of a session of this relay that no home has answered yet. */
+export interface Ask {
+  readonly ask: number;
+  readonly claim: Claim;
+  readonly isFirstFrame: boolean;
+  readonly queue: boolean;
+  /** When the session first asked: a queued one keeps the time of its place (monotonic ms). */
+  readonly askedAtMs: number;
+  /** When it asked this question (monotonic ms). */
+  readonly sinceMs: number;
+}
 
 export interface SessionRecord {
   /** A question of a session of this relay that waits for the home. */
