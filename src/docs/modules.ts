@@ -1,5 +1,5 @@
 // Lists the modules of src and bench, what each is for and which modules it may import. test/modules.test.ts checks the
-// imports, and docs/architecture.md has those of src as a table.
+// imports, and docs/modules.md has those of src as a table.
 import { relayModules } from './relay-modules.js';
 
 /**

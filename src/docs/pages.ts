@@ -1,14 +1,14 @@
 // Lists all generated pages, and compares each with its file.
 import { readIfThere } from '../files.js';
-import { architecturePage } from './architecture.js';
 import { configurationPage } from './configuration.js';
 import { metricsPage } from './metrics.js';
+import { modulesPage } from './modules-page.js';
 import type { Page } from './page.js';
 import { protocolPage } from './protocol.js';
 import { openApiPage, restApiPage } from './rest-api.js';
 
 export const pages: readonly Page[] = [
-  architecturePage,
+  modulesPage,
   configurationPage,
   metricsPage,
   openApiPage,

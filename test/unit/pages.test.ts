@@ -79,7 +79,7 @@ t.test(
   async (t) => {
     const page = readFileSync('docs/architecture.md', 'utf8');
     const pictures = [...page.matchAll(/^!\[.{20,}\]\((images\/.+\.svg)\)$([^#]*)/gm)];
-    t.equal(pictures.length, 3);
+    t.equal(pictures.length, 4);
     for (const [, picture = '', steps = ''] of pictures) {
       const shown = filesIn(readFileSync(`docs/${picture}`, 'utf8'));
       t.ok(shown.length > 10, picture);

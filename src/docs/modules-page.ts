@@ -1,10 +1,10 @@
-// Generates the table of modules in docs/architecture.md. Everything else on the page is written by hand. The modules of
+// Generates the table of modules in docs/modules.md. Everything else on the page is written by hand. The modules of
 // bench/ are left out, because bench/README.md lists them with their content.
 import { type Modules, modules } from './modules.js';
 import { type Page, replaceGenerated } from './page.js';
 
-export const architecturePage: Page = {
-  path: 'docs/architecture.md',
+export const modulesPage: Page = {
+  path: 'docs/modules.md',
   write: (present) => replaceGenerated(present, tableOf(modules)),
 };
 
