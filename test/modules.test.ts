@@ -58,7 +58,7 @@ t.test(`no file has more than ${LINES_MAX} lines, no folder more than ${FILES_MA
   ]);
 });
 
-/** The module that the file belongs to; undefined: the ground. */
+/** The module that the file belongs to. undefined: the ground. */
 function moduleOf(path: string): string | undefined {
   return Object.keys(modules)
     .filter((module) => path.replace(/x$/, '') === `${module}.ts` || path.startsWith(`${module}/`))

@@ -499,7 +499,7 @@ t.test('a relay that ends looks for one of another node that does not end', asyn
 });
 
 t.test(
-  'questions leave in parts, those that somebody waits for first, until they are answered',
+  'questions leave in parts, those that sessions wait for before others, until they are answered',
   async (t) => {
     const asking = new Asking();
     const numbers = (count: number) => Array.from({ length: count }, (_, number) => number);

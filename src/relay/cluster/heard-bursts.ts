@@ -72,7 +72,7 @@ export class HeardBursts<Talkgroup extends Shared> {
     played.missed(lost, nowMs);
   }
 
-  /** Its session came there from another relay: the burst goes on, and nobody here is told. false: it did not. */
+  /** Its session came there from another relay: the burst goes on, and no session here is told. false: it did not. */
   private takeOver(
     session: number,
     burst: number,

@@ -46,7 +46,7 @@ export function createQuestions<Talkgroup extends Shared>(options: QuestionsOpti
   let isArmed = false;
   let isTelling = false;
 
-  /** One part of what is to be asked. The rest follows, so that nobody is busy with questions alone. */
+  /** One part of what is to be asked. The rest follows, so that no relay is busy with questions alone. */
   function askNow(): void {
     isArmed = false;
     for (const [relay, numbers] of asking.take(nowMs())) {

@@ -161,7 +161,7 @@ export class Stream<Talkgroup extends Shared> {
     this.services.ask(relay, this.talkgroup.number);
   }
 
-  /** `told`: where somebody watches, the change has been told already. */
+  /** `told`: where a session watches, the change has been told already. */
   private sum(how: 'told' | 'counted' = 'counted'): void {
     const { feed } = this.talkgroup;
     let online = 0;

@@ -81,7 +81,7 @@ export function createMoving(options: MovingOptions) {
     };
     for (const talk of talksOf(session)) {
       const burst = asRemote(remote, talk);
-      // First: what becomes of its claim here concerns nobody.
+      // First: what becomes of its claim here concerns no session.
       session.uplink.forget(talk);
       floor.lose(talk, true, at);
       sharing.handOver(to, talk, burst);

@@ -78,7 +78,7 @@ export class Moves {
 
   /**
    * Looks for a session whose token names this relay or another one. Resolves with the relay that has it, or with null
-   * after 2 s at most. null at once: there is nobody to ask.
+   * after 2 s at most. null at once: there is no relay to ask.
    */
   find(named: number, wanted: Wanted): Promise<number | null> | null {
     // It may have been here and gone on.
@@ -104,7 +104,7 @@ export class Moves {
     return null;
   }
 
-  /** Takes the session from the relay that has it. null: somebody else has it, or no answer came in 600 ms. */
+  /** Takes the session from the relay that has it. null: another relay has it, or no answer came in 600 ms. */
   async take(relay: number, wanted: Wanted): Promise<MovedSession | null> {
     const taken = await this.ask<Taken>(relay, [kinds.take, kinds.taken], wanted, TAKE_MS_MAX);
     const { moved } = this.options.counts;
@@ -194,7 +194,7 @@ export class Moves {
     for (const one of [...this.asks.values()]) if (one.relay === relay) one.done(null);
   }
 
-  /** Nobody waits any longer. */
+  /** No question waits any longer. */
   close(): void {
     for (const { done } of [...this.asks.values()]) done(null);
   }
