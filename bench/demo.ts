@@ -19,7 +19,7 @@ const SPEECH = 'bench/speech.ogg';
 const HEARD_IN = '.data/demo';
 const HEARD = join(HEARD_IN, 'heard.ogg');
 const ADMIN = { username: 'admin', password: randomUUID() };
-// The server ends a silent burst after 2 s itself; whoever has not heard the end by then never will.
+// The server ends a silent burst after 2 s itself. A radio that has not heard the end by then never will.
 const END_MS_MAX = 5_000;
 /** Nodes find each other within a second. */
 const REACH_MS_MAX = 10_000;
@@ -138,7 +138,7 @@ function report({
   code: string;
   same: boolean;
 }): void {
-  // Both radios live in this process, so one monotonic clock times both ends; each packet counts from when it was due.
+  // Both radios live in this process, so one monotonic clock times both ends. Each packet counts from when it was due.
   const latencies = frames.map(
     ({ sequence, receivedAtMs }) => receivedAtMs - startedAtMs - sequence * packetMs,
   );
@@ -181,7 +181,7 @@ async function knowsOf({
   await Promise.race([told, late, aborted(signal)]);
 }
 
-/** One REST call, `METHOD /path`; throws unless it is answered 200. The body's shape is taken from seed.md on trust. */
+/** One REST call, `METHOD /path`. Throws unless it is answered 200. The body's shape is taken from seed.md on trust. */
 async function call<Body>(
   rest: string,
   route: string,

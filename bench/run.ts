@@ -39,7 +39,7 @@ import { PEERS } from './servers/peers.js';
 
 interface Entry {
   readonly play: Scenario;
-  /** Roughly; a run that takes three times as long and a minute more hangs, and ends by itself. */
+  /** Roughly. A run that takes three times as long and a minute more hangs, and ends by itself. */
   readonly takesS: number;
   /** Has no quick form that says anything: left out where all are played. */
   readonly isLong?: boolean;
@@ -86,7 +86,7 @@ const QUICK_RESULTS = `${RESULTS}/quick`;
 
 process.exitCode = await main();
 
-/** 0: measured, whatever the figures say; 1: something could not be, or is not the reference that was wanted. */
+/** 0: measured, whatever the figures say. 1: something could not be, or is not the reference that was wanted. */
 async function main(): Promise<number> {
   const isQuick = process.env.QUICK === '1';
   const named = process.argv[2] ?? process.env.SCENARIO ?? '';
@@ -177,7 +177,7 @@ async function run(name: string, isQuick: boolean, interrupt: AbortSignal): Prom
   }
 }
 
-/** Aborted by a signal; each further Ctrl-C is ignored, for all that is left to do is bounded. */
+/** Aborted by a signal. Each further Ctrl-C is ignored, for all that is left to do is bounded. */
 function onInterrupt(): AbortSignal {
   const end = new AbortController();
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => end.abort(signal));
@@ -231,7 +231,7 @@ function git(...args: string[]): string {
   return execFileSync('git', args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
 }
 
-/** Of what servers are made of; null: not installed. */
+/** Of what servers are made of. null: not installed. */
 function readVersions() {
   return {
     node: process.version,

@@ -13,11 +13,11 @@ export interface Terms {
   readonly isQuick: boolean;
   /** Folders of other checkouts, built, with which this build is compared. */
   readonly against: readonly string[];
-  /** Aborted by Ctrl-C and when the time is over; every wait of a scenario ends with it. */
+  /** Aborted by Ctrl-C and when the time is over. Every wait of a scenario ends with it. */
   readonly signal: AbortSignal;
   /** What the scenario does now, shown on a terminal. */
   readonly progress: (what: string) => void;
-  /** A line for whoever reads the output, wherever it goes. */
+  /** A line for the reader of the output, wherever it goes. */
   readonly note: (line: string) => void;
 }
 
@@ -56,15 +56,15 @@ export function createBench(terms: Terms): Bench {
 export interface Report {
   /** For the terminal, below the faults and the goals. */
   readonly lines: readonly string[];
-  /** Which limit the load meets; no scenario raises one. */
+  /** Which limit the load meets. No scenario raises one. */
   readonly limits?: string;
-  /** What makes the run say nothing; with one of them no goal is met. */
+  /** What makes the run say nothing. With one of them no goal is met. */
   readonly faults: readonly string[];
   /** What was around each of its runs, from which doubts follow. Left out: the scenario does not see it. */
   readonly noise?: readonly Noise[];
   readonly goals: readonly Goal[];
   readonly plots: readonly Plot[];
-  /** For the file: load, settings, turns, histograms; plain data. */
+  /** For the file: load, settings, turns, histograms. Plain data. */
   readonly details: object;
 }
 

@@ -18,7 +18,7 @@ export function createBuckets({ atOnce, perMinute }: Rate, forgot: () => void = 
   const refillMs = 60_000 / perMinute;
   const fullAtMs = new Map<string, number>();
   return {
-    /** How long until there is one to take; 0: there is. */
+    /** How long until there is one to take. 0: there is. */
     waitMs(key: string, nowMs: number): number {
       return Math.max(0, (fullAtMs.get(key) ?? 0) - (atOnce - 1) * refillMs - nowMs);
     },
@@ -31,7 +31,7 @@ export function createBuckets({ atOnce, perMinute }: Rate, forgot: () => void = 
   };
 }
 
-/** The key becomes the newest; what is answered is the value of the oldest when it was forgotten beyond `sizeMax`. */
+/** The key becomes the newest. What is answered is the value of the oldest when it was forgotten beyond `sizeMax`. */
 export function putLast(
   map: Map<string, number>,
   key: string,

@@ -153,7 +153,7 @@ export async function compose(
       certificateExpiries: renewal?.expiries() ?? null,
     }));
     closers.push(() => metrics.close());
-    // The relay's sockets go first; REST answers on, says that the connection ends, and its port closes last.
+    // The relay's sockets go first. REST answers on, says that the connection ends, and its port closes last.
     closers.push(() => http.close());
     closers.push(() => relay.close());
     const reload = renewal && createReloadServer({ config, look: renewal.look, log });

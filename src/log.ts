@@ -37,7 +37,7 @@ export function createLog(level: string, { fd = 2, thread }: { fd?: number; thre
  * A blocked write would hold one of the four threads that do what blocks, and the exit, which waits for them. When Node
  * opens its own stream on a pipe or socket, libuv makes that non-blocking for all threads, and Node undoes it at exit.
  */
-// LIMIT: a terminal stopped with Ctrl-S does block, until Ctrl-Q; opening it anew with O_NONBLOCK would lift that.
+// LIMIT: a terminal stopped with Ctrl-S does block, until Ctrl-Q. Opening it anew with O_NONBLOCK would lift that.
 function unblockStandardError(): void {
   process.stderr.off('error', ignore).on('error', ignore);
 }
@@ -56,7 +56,7 @@ export const flushed = (log: Logger) => new Promise<void>((resolve) => log.flush
 
 /**
  * Writes line by line: a pipe takes up to 4 KiB whole or not at all (PIPE_BUF), so the lines of two threads do not mix.
- * Not pino's own destination: at exit it tries to write to a full disk, or to a pipe that nobody reads, for ever (10.4.0).
+ * Not pino's own destination: at exit it tries to write to a full disk, or to a pipe that is not read, for ever (10.4.0).
  */
 function writeBehind(fd: number, onLoss: (lost: number) => void) {
   const waiting: Buffer[] = [];
@@ -79,7 +79,7 @@ function writeBehind(fd: number, onLoss: (lost: number) => void) {
     next();
   }
 
-  /** Not taken (EAGAIN), no room (ENOSPC), nobody there any more (EPIPE): it may pass, and there is nobody to tell. */
+  /** Not taken (EAGAIN), no room (ENOSPC), no reader any more (EPIPE): it may pass, and there is nowhere to say it. */
   function again(): void {
     setTimeout(next, AGAIN_MS).unref();
   }

@@ -1,4 +1,4 @@
-// Runs the service: settings, composition, the two addresses, signals, exit code. Its import starts it; see main.ts.
+// Runs the service: settings, composition, the two addresses, signals, exit code. Its import starts it. See main.ts.
 import closeWithGrace from 'close-with-grace';
 import { compose, type Service } from './compose.js';
 import { warnOfClearText } from './config/clear-text.js';
@@ -8,9 +8,9 @@ import { isConsoleBuilt } from './http/console/console.js';
 import { createLog, flushed } from './log.js';
 import { standBack } from './priority.js';
 
-process.stdout.on('error', () => {}); // whoever read the addresses may go
+process.stdout.on('error', () => {}); // the reader of the addresses may go
 const config = readOrRefuse();
-/** Longer than everything a close waits for; afterwards the process ends with an error. */
+/** Longer than everything a close waits for. Afterwards the process ends with an error. */
 const closeMsMax = config.DRAIN_MS + 15_000;
 const log = createLog(config.LOG_LEVEL);
 /**
@@ -21,10 +21,10 @@ const REST_STEPS_BACK = 2;
 warnOfClearText(config, log);
 let service: Service | null = null;
 let failed = false;
-/** Aborted by the signal to close; what composes the service then waits for no other process. */
+/** Aborted by the signal to close. What composes the service then waits for no other process. */
 const closing = new AbortController();
 
-// Also the rejections nobody handled.
+// Also the rejections that no code handled.
 process.on('uncaughtException', (error) => void end(error));
 try {
   const composing = compose(config, log, (error) => void end(error), { signal: closing.signal });

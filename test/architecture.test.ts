@@ -41,7 +41,7 @@ const src = sourceFiles('src');
 const bench = sourceFiles('bench');
 const test = sourceFiles('test');
 
-/** The folders of src that serve the features; every other one is a feature. */
+/** The folders of src that serve the features. Every other one is a feature. */
 const ground = new Set(['client', 'console', 'credentials', 'db', 'http', 'protocol', 'tls']);
 
 const walls: Wall[] = [
@@ -353,7 +353,7 @@ function isHttp({ from }: Import): boolean {
 }
 
 /**
- * A feature that is reached into from another folder; the files at the top of src compose and may, and so do commands and local/. What the relay
+ * A feature that is reached into from another folder. The files at the top of src compose and may, and so do commands and local/. What the relay
  * reads is typed where that is decided, so the types of directory/ are no breach. Nor are the types of the numbers that
  * metrics/ shows: each module counts its own.
  */
@@ -373,7 +373,7 @@ function isForeign({ path, from, isType }: Import & { path: string }): boolean {
   return true;
 }
 
-/** The client's parts that need Node or a package; the rest runs in a browser as it is. */
+/** The client's parts that need Node or a package. The rest runs in a browser as it is. */
 const onlyNode = new Set([
   'src/client/node.ts',
   'src/client/encryption/holder-file.ts',
@@ -384,7 +384,7 @@ const onlyNode = new Set([
   'src/client/terminal/terminal.ts',
 ]);
 
-/** Of the protocol; all else there loads TypeBox. */
+/** Of the protocol. All else there loads TypeBox. */
 const loadedByBrowsers = new Set(
   ['frame', 'bundle', 'closes', 'encryption', 'sframe'].map((name) => `src/protocol/${name}.ts`),
 );

@@ -68,7 +68,7 @@ t.test('the package has the code and its types, and neither tests nor source map
   );
 });
 
-/** What an app writes; `settings` and the two ways to report come from outside. */
+/** What an app writes. `settings` and the two ways to report come from outside. */
 const appOf = (settings: Settings) => `
 import { createRadio } from '${NAME}/client';
 
@@ -93,7 +93,7 @@ interface Settings {
   readonly talkgroupId: string;
 }
 
-/** Ann's app talks, and then hears bob; it writes to `lines`. */
+/** Ann's app talks, and then hears bob. It writes to `lines`. */
 async function converse(t: Test, lines: string[], start: (settings: Settings) => Promise<unknown>) {
   const { s, ann, bob } = await people(t);
   const { id, number } = await s.talkgroup('fire', ann, bob);

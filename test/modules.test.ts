@@ -73,7 +73,7 @@ t.test(`no folder has more than ${FILES_MAX} files`, async (t) => {
   t.strictSame(tooFull([...many, ...enough]), [{ path: 'src/many', size: FILES_MAX + 1 }]);
 });
 
-/** The module that the file belongs to; undefined: the ground. */
+/** The module that the file belongs to. undefined: the ground. */
 function moduleOf(path: string): string | undefined {
   return Object.keys(modules)
     .filter((module) => path.replace(/x$/, '') === `${module}.ts` || path.startsWith(`${module}/`))

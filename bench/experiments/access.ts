@@ -40,7 +40,7 @@ export async function measureAccessOn(
   return { name, load, ...measured };
 }
 
-/** Whoever was denied or lost is in no percentile, so a single one makes them too good. */
+/** A press that was denied or lost is in no percentile, so a single one makes them too good. */
 export function faultsOfAccess(run: AccessRun): string[] {
   const { name, denied, deniedBy, unanswered, lost, late } = run;
   const codes = Object.entries(deniedBy).map(([code, count]) => ` (${code} ${count})`);

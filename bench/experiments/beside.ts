@@ -12,7 +12,7 @@ import type { Bench } from '../scenario.js';
 import type { Relay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
 
-/** A frame of 76 bytes each 20 ms; a quarter of the listeners are probes. */
+/** A frame of 76 bytes each 20 ms. A quarter of the listeners are probes. */
 export const AUDIENCE = { probeEvery: 4, framesPerSecond: 50, payloadBytes: 60 };
 
 export type AudiencePlayer = Player<AudiencePiece, AudienceHeard, Delivered>;
@@ -50,7 +50,7 @@ export interface Surroundings extends Conditions {
 /** One of several generators, in one piece. */
 export type Generated = Busy & { readonly late: Latency };
 
-/** Reads the clocks; what it returns reads them again and says what passed, `generators` being all that was played. */
+/** Reads the clocks. What it returns reads them again and says what passed, `generators` being all that was played. */
 export function watch(relay: Relay): (generators: readonly Generated[]) => Surroundings {
   const read = () => ({
     usage: readUsage([relay.pid]),
@@ -75,7 +75,7 @@ export function watch(relay: Relay): (generators: readonly Generated[]) => Surro
   };
 }
 
-/** For the terminal; `what` left the generators. */
+/** For the terminal. `what` left the generators. */
 export function linesOfSurroundings(surroundings: Surroundings, what: string): string[] {
   const { serverShare, databaseShare } = surroundings;
   return [
@@ -94,7 +94,7 @@ export interface PhasesOptions<Load> {
   readonly audience: AudiencePlayer;
   readonly pairs: number;
   readonly phaseMs: number;
-  /** Plays the load of one phase; resolves when all of it is over. */
+  /** Plays the load of one phase. Resolves when all of it is over. */
   readonly play: (fromMs: number) => Promise<Load>;
 }
 

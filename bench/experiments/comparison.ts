@@ -17,11 +17,11 @@ export interface Claim {
 }
 
 export interface ComparisonOptions {
-  /** Of the servers, in the order of the contest; ours, by which the run stands and falls, is the first. */
+  /** Of the servers, in the order of the contest. Ours, by which the run stands and falls, is the first. */
   readonly names: readonly string[];
   /** Those of servers that did not play are left out. */
   readonly claims: readonly Claim[];
-  /** What is paid for: `delivery` to a listener, or `inbound frame` that nobody hears. */
+  /** What is paid for: `delivery` to a listener, or `inbound frame` that no listener hears. */
   readonly per: 'delivery' | 'inbound frame';
   readonly framesPerSecond: number;
 }
@@ -31,9 +31,9 @@ export interface Side extends Heard {
   readonly name: string;
   /** CPU microseconds per delivery or frame, over the turns. */
   readonly cpuUs: Quartiles;
-  /** Of a core, while it relays: at 1 and more it cannot keep up, and whoever listens on hears later and later. */
+  /** Of a core, while it relays: at 1 and more it cannot keep up, and its listeners hear later and later. */
   readonly coreShare: number;
-  /** Turns whose frames did not all arrive in time; they are in no ratio. */
+  /** Turns whose frames did not all arrive in time. They are in no ratio. */
   readonly unfinished: number;
   readonly faults: readonly string[];
 }
@@ -41,7 +41,7 @@ export interface Side extends Heard {
 export interface Comparison {
   readonly sides: readonly Side[];
   readonly goals: readonly Goal[];
-  /** Of the run; what went wrong on a peer is in its side, and leaves only its own ratios open. */
+  /** Of the run. What went wrong on a peer is in its side, and leaves only its own ratios open. */
   readonly faults: readonly string[];
 }
 

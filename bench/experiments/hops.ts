@@ -16,7 +16,7 @@ export interface HopLoad {
   readonly talkgroups: number;
   readonly frames: number;
   readonly rounds: number;
-  /** What is promised at this rate; the rest is only watched. */
+  /** What is promised at this rate. The rest is only watched. */
   readonly targets?: Targets;
 }
 
@@ -51,7 +51,7 @@ export async function playHops(bench: Bench, pair: Pair, load: HopLoad): Promise
   const { talkgroups, frames, rounds } = load;
   const name = `${(talkgroups * AUDIENCE.framesPerSecond).toLocaleString('en')} frames/s`;
   const { database, near, far, cpuOf, sharePort } = pair;
-  /** Each side has its own talkgroups and users; behind all of them the scout, who has none. */
+  /** Each side has its own talkgroups and users. Behind all of them the scout, who has none. */
   const sides = Object.keys(MEMBERS) as SideName[]; // its own keys
   const talkgroupOf = sides.flatMap((side, at) =>
     Array.from({ length: MEMBERS[side] * talkgroups }, (_, place) => at * talkgroups + (place % talkgroups)),
@@ -166,7 +166,7 @@ export function goalsOfHops(
   ];
 }
 
-/** In talkgroups of so many, over so many nodes; from the medians, so it has no quartiles. */
+/** In talkgroups of so many, over so many nodes. From the medians, so it has no quartiles. */
 export const estimateOf = (run: HopRun, places: Places, size: Parameters<typeof speedUpOf>[1]): Goal =>
   watched(
     `estimate: deliveries per second, ${size.nodes} nodes / 1, talkgroups of ${size.members}`,

@@ -41,7 +41,7 @@ export async function climb<Played>({
   return rungs;
 }
 
-/** The highest rate that was good; 0: none was. */
+/** The highest rate that was good. 0: none was. */
 export const highestOf = (rungs: readonly Rung<unknown>[]): number =>
   Math.max(0, ...rungs.filter(({ isGood }) => isGood).map(({ perSecond }) => perSecond));
 

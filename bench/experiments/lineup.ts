@@ -35,7 +35,7 @@ const PEER_NAMES: Readonly<Record<string, PeerName>> = {
 export interface Running {
   readonly name: string;
   readonly server: Server;
-  /** null: a peer, which asks nobody who he is. */
+  /** null: a peer, which authenticates no radio. */
   readonly relay: Relay | null;
 }
 
@@ -44,7 +44,7 @@ export type Lineup = readonly Running[];
 /** Other builds of the relay by name: the folder of each checkout, built. */
 export type Builds = Readonly<Record<string, string>>;
 
-/** Those of `names` that are installed, in the same order; gone when `use` has settled. */
+/** Those of `names` that are installed, in the same order. Gone when `use` has settled. */
 export async function withLineup<T>(
   { cores, signal, note }: Bench,
   names: readonly string[],
@@ -73,7 +73,7 @@ export async function withLineup<T>(
   return start([], present);
 }
 
-/** Gives each relay a fleet of its own; peers take that of the first, whose tokens they do not look at. */
+/** Gives each relay a fleet of its own. Peers take that of the first, whose tokens they do not look at. */
 export async function cast(lineup: Lineup, fleet: FleetOptions): Promise<readonly Contender[]> {
   let first: readonly Member[] | null = null;
   const fleets = new Map<Running, readonly Member[]>();

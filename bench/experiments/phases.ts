@@ -19,7 +19,7 @@ export interface Case {
   readonly isElsewhere: boolean;
 }
 
-/** The most that the median of the pairs may be; null: any. */
+/** The most that the median of the pairs may be. null: any. */
 export interface Targets {
   readonly p50: number | null;
   readonly p99: number;
@@ -29,7 +29,7 @@ export interface Targets {
 export interface Account {
   /** Lines of the terminal's table, a cell for each case. */
   readonly cells: Readonly<Record<string, string>>;
-  /** Judged here; names get the case's behind them. */
+  /** Judged here. Names get the case's behind them. */
   readonly goals: readonly Omit<Goal, 'isMet'>[];
 }
 

@@ -115,7 +115,7 @@ const playOn =
     return { sent, generatorShare, surroundings: watched([{ generatorShare, late: sent.late }]) };
   };
 
-/** What the closed loop claims, and what the same rate is when nobody waits for the server. */
+/** What the closed loop claims, and what the same rate is when no request waits for the server. */
 async function compareLoops(play: Play, { stepMs }: Plan) {
   const closed = await play(null, stepMs);
   const perSecond = Math.round((1000 * closed.sent.requests) / stepMs);

@@ -19,9 +19,9 @@ import { forthAndBack } from './contest.js';
 
 export interface Plan {
   readonly title: string;
-  /** What SUBSCRIBE says beside ids and mode, by the name of the way; the first is what the others are compared with. */
+  /** What SUBSCRIBE says beside ids and mode, by the name of the way. The first is what the others are compared with. */
   readonly ways: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
-  /** Of each way, each with one talker; every listener hears all of them. */
+  /** Of each way, each with one talker. Every listener hears all of them. */
   readonly talkgroups: number;
   readonly listeners: number;
   readonly audience: Audience;

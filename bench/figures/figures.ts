@@ -41,7 +41,7 @@ export const percent = (share: number) => `${Math.round(100 * share)} %`;
 export const ratio = ({ low, median, high }: Quartiles) =>
   `${median.toFixed(3)}, quartiles ${low.toFixed(3)} to ${high.toFixed(3)}`;
 
-/** Writes lines of a table: a name, then right-aligned cells; beyond the last width given, all are as wide as it. */
+/** Writes lines of a table: a name, then right-aligned cells. Beyond the last width given, all are as wide as it. */
 export const columns =
   (first: number, ...widths: readonly number[]) =>
   (name: string, ...cells: readonly string[]): string =>

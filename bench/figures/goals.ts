@@ -18,7 +18,7 @@ export const watchedMedian = (name: string, { low, median, high }: Quartiles, un
   high,
 });
 
-/** The figure with a target; null in place of `faults`: the load was too small to tell. */
+/** The figure with a target. null in place of `faults`: the load was too small to tell. */
 export const atMost = (goal: Goal, most: number, faults: readonly string[] | null): Goal => ({
   ...goal,
   atMost: most,

@@ -33,7 +33,7 @@ export function createRecorder(): Recorder {
   };
 }
 
-/** All that several recorders saw, also those of other processes; of none it is empty, and its percentiles are 0. */
+/** All that several recorders saw, also those of other processes. Of none it is empty, and its percentiles are 0. */
 export function mergeLatencies(latencies: readonly Latency[]): Latency {
   const all = createHistogram();
   for (const { count, hdr } of latencies) if (count > 0) all.add(decode(hdr));

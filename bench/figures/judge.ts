@@ -6,7 +6,7 @@ import { spreadOf, targetOf, withUnit } from './wording.js';
 /** A generator busier than this share of a core may be what is measured. */
 const GENERATOR_SHARE_MAX = 0.85;
 
-/** What makes a run say nothing about speed; `name` tells one run or server from another. */
+/** What makes a run say nothing about speed. `name` tells one run or server from another. */
 export function faultsOfGenerator(
   { generatorShare }: { readonly generatorShare: number },
   name?: string,

@@ -4,7 +4,7 @@ import type { Plot } from './result.js';
 
 type Named = readonly [name: string, latency: Latency];
 
-/** One curve for each latency; `note` says in a sentence how to read them. */
+/** One curve for each latency. `note` says in a sentence how to read them. */
 export const percentilesOf = (title: string, note: string, latencies: readonly Named[]): Plot => ({
   kind: 'percentiles',
   title,

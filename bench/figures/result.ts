@@ -9,16 +9,16 @@ export interface Goal {
   /** Lower and upper quartile: what a repeat may well bring. */
   readonly low?: number;
   readonly high?: number;
-  /** `ms`, `µs`, `KiB`, `/s`; empty for a ratio. */
+  /** `ms`, `µs`, `KiB`, `/s`. Empty for a ratio. */
   readonly unit: string;
-  /** At most one of the two; with neither the figure is only watched. */
+  /** At most one of the two. With neither the figure is only watched. */
   readonly atMost?: number;
   readonly atLeast?: number;
   /** null: only watched, or the run had faults or doubts and cannot tell. */
   readonly isMet: boolean | null;
 }
 
-/** One line of a plot; the same name has the same colour throughout a page. */
+/** One line of a plot. The same name has the same colour throughout a page. */
 export interface Series {
   readonly name: string;
   readonly points: readonly (readonly [x: number, y: number])[];
@@ -37,7 +37,7 @@ export interface Bar {
   readonly high?: number;
 }
 
-/** A picture as data; `note` says in a sentence how to read it. */
+/** A picture as data. `note` says in a sentence how to read it. */
 export type Plot = { readonly title: string; readonly note: string } & (
   | {
       /** Latency (y, ms, log) against the share of deliveries that were faster (x, per cent, stretched towards 100). */

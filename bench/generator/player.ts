@@ -36,7 +36,7 @@ export interface Busy {
 
 type Ask<Setup, Piece> = { readonly setup: Setup } | { readonly piece: Piece } | { readonly end: true };
 
-/** Runs a compiled file of loads/ for as long as `use` does; calls it when the load is in place. */
+/** Runs a compiled file of loads/ for as long as `use` does. Calls it when the load is in place. */
 export async function withPlayer<Setup extends object, Piece extends object, Played, Ended, T>(
   load: URL,
   setup: Setup,
@@ -49,7 +49,7 @@ export async function withPlayer<Setup extends object, Piece extends object, Pla
     env: { PATH: process.env.PATH },
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
   });
-  child.on('error', () => {}); // an abort; whoever waits hears of it too
+  child.on('error', () => {}); // an abort, which the waiting code hears of too
   const exited = once(child, 'exit');
   const ended = exited.then(() => Promise.reject(new Error('a generator ended before it should')));
   ended.catch(() => {});
@@ -74,7 +74,7 @@ export async function withPlayer<Setup extends object, Piece extends object, Pla
   }
 }
 
-/** Runs a compiled file of loads/ that has a single piece; rejects when a radio could not join or lost its connection. */
+/** Runs a compiled file of loads/ that has a single piece. Rejects when a radio could not join or lost its connection. */
 export function generate<Task extends object, Result>(
   load: URL,
   task: Task,
@@ -98,7 +98,7 @@ export function perform<Setup, Piece, Played, Ended>(
   prepare: (setup: Setup) => Promise<Performance<Piece, Played, Ended>>,
 ): void {
   let performance: Performance<Piece, Played, Ended> | null = null;
-  // The bench is gone: nobody waits for us.
+  // The bench is gone: it does not wait for us.
   process.once('disconnect', () => process.exit(1));
   process.on('message', async (question: Ask<Setup, Piece>) => {
     if ('setup' in question) {

@@ -2,7 +2,7 @@
 import type { Heard, Listeners, Sent } from '../radios/listeners.js';
 import type { Player } from './player.js';
 
-/** A call of listeners in another process, and what it answers; plain data. */
+/** A call of listeners in another process, and what it answers. Plain data. */
 export type Cue =
   | { readonly do: 'begin'; readonly server: number }
   | { readonly do: 'settle' | 'end'; readonly server: number; readonly sent: Sent }

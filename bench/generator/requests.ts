@@ -18,9 +18,9 @@ export interface Answer {
 }
 
 export interface SenderOptions {
-  /** `http://host:port`; plain text only. */
+  /** `http://host:port`. Plain text only. */
   readonly url: string;
-  /** Made when they are needed and kept; a request that finds all of them busy waits, and its time counts. */
+  /** Made when they are needed and kept. A request that finds all of them busy waits, and its time counts. */
   readonly connectionsMax: number;
 }
 
@@ -35,10 +35,10 @@ export interface Round {
   readonly answered?: (index: number, answer: Answer) => void;
 }
 
-/** What became of a round's requests; plain data. */
+/** What became of a round's requests. Plain data. */
 export interface Sent {
   readonly requests: number;
-  /** From when each was due to its end, whichever that was; one that was not answered in time counts what it waited. */
+  /** From when each was due to its end, whichever that was. One that was not answered in time counts what it waited. */
   readonly latency: Latency;
   /** The same by status, or by what went wrong on the way: `200`, `ECONNRESET`, `unanswered`. */
   readonly outcomes: Readonly<Record<string, Latency>>;
@@ -49,7 +49,7 @@ export interface Sent {
 }
 
 export interface Sender {
-  /** One round at a time; resolves when all are answered, at the latest ANSWER_MS_MAX after the round. */
+  /** One round at a time. Resolves when all are answered, at the latest ANSWER_MS_MAX after the round. */
   play(round: Round): Promise<Sent>;
 }
 
@@ -160,7 +160,7 @@ function createTally() {
 interface Connection {
   /** `done` is called once, with the answer or with what went wrong. */
   ask(request: Buffer, done: (outcome: Answer | string) => void): void;
-  /** Ends it; the request under way has this outcome. */
+  /** Ends it. The request under way has this outcome. */
   abandon(outcome: string): void;
   isOpen(): boolean;
 }
@@ -211,7 +211,7 @@ function openConnection(host: string, port: number, gone: (connection: Connectio
   return connection;
 }
 
-/** The service says the length of every answer; null: more is to come. */
+/** The service says the length of every answer. null: more is to come. */
 function readAnswer(bytes: Buffer): (Answer & { readonly isLast: boolean }) | 'unreadable' | null {
   const end = bytes.indexOf('\r\n\r\n');
   if (end === -1) return null;

@@ -16,11 +16,11 @@ import { type Answer, type Cue, remoteListeners } from './remote-listeners.js';
 export interface StageSetup {
   readonly servers: readonly Contender[];
   readonly audience: Audience;
-  /** Of each further process of the generator; each has a share of the listeners. */
+  /** Of each further process of the generator. Each has a share of the listeners. */
   readonly helperCores: readonly (string | null)[];
 }
 
-/** A server under load; the first member of each talkgroup is its talker, the others listen. */
+/** A server under load. The first member of each talkgroup is its talker, the others listen. */
 export interface Contender {
   readonly target: Target;
   readonly pid: number;
@@ -37,11 +37,11 @@ export interface Piece {
   /** Of each talker, before what is measured: pings to who listens, and their answers, are under way by then. */
   readonly leadFrames: number;
   readonly frames: number;
-  /** It begins and ends a burst; else the burst goes on in the next turn, or ends by silence. */
+  /** It begins and ends a burst. Else the burst goes on in the next turn, or ends by silence. */
   readonly isBurst: boolean;
 }
 
-/** One turn of one server; what was heard is of all its frames, the latency of those that are measured. */
+/** One turn of one server. What was heard is of all its frames, the latency of those that are measured. */
 export interface Turn extends Heard {
   readonly server: number;
   readonly talkers: number;

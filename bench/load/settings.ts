@@ -22,7 +22,7 @@ export class Refused extends Error {
   override name = 'Refused';
 }
 
-/** A service that is in use is at the other end, so that nobody loads it without end by a slip. */
+/** A service that is in use is at the other end: a slip must not load it without end. */
 const LISTENERS_MAX = 2_000;
 const TALKERS_MAX = 32;
 const SECONDS_MAX = 120;

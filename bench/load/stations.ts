@@ -60,7 +60,7 @@ export function openStation({ url, token, talkgroup, receive, told, lost }: Stat
     },
   });
 
-  /** Audio of other talkgroups would be a load that nobody asked for. */
+  /** Audio of other talkgroups would be a load that was not asked for. */
   function stayIn(snapshots: readonly { readonly talkgroup_id: string }[]): void {
     const talkgroup_ids = snapshots.map((one) => one.talkgroup_id).filter((id) => id !== talkgroup);
     if (talkgroup_ids.length > 0) radio.say({ type: 'UNSUBSCRIBE', talkgroup_ids });

@@ -23,7 +23,7 @@ export async function exactly(dueMs: number): Promise<void> {
 /** Node's timers fire up to a millisecond late, and the kernel adds its own slack: the rest is waited for awake. */
 const SPIN_MS = 1.5;
 
-/** Looks every 20 ms; resolves when it is so, or after `msMax`. */
+/** Looks every 20 ms. Resolves when it is so, or after `msMax`. */
 export async function until(isSo: () => boolean, msMax: number): Promise<void> {
   const lastMs = nowMs() + msMax;
   while (!isSo() && nowMs() < lastMs) await around(nowMs() + 20);

@@ -4,7 +4,7 @@ import { nowMs } from './clock.js';
 export interface Collection {
   /** When it was heard of, by nowMs(): V8 prints at once. */
   readonly atMs: number;
-  /** Each thread has a heap of its own; in the order in which they first collect: main, relay, the one that hashes. */
+  /** Each thread has a heap of its own. In the order in which they first collect: main, relay, the one that hashes. */
   readonly thread: number;
   /** `major` goes through the whole heap, `minor` through what is young. */
   readonly kind: 'minor' | 'major';
@@ -15,7 +15,7 @@ export interface Collection {
   readonly pauseMs: number;
 }
 
-/** Takes the output in pieces; other lines are left alone. */
+/** Takes the output in pieces. Other lines are left alone. */
 export function createCollectionLog() {
   const collections: Collection[] = [];
   const threads: string[] = [];
@@ -43,7 +43,7 @@ export function createCollectionLog() {
   };
 }
 
-/** `[pid:heap]  104 ms: Scavenge 3.8 (4.0) -> 3.4 (5.0) MB, 9.04 / 0.00 ms ...`; Mark-Compact may have a word in brackets. */
+/** `[pid:heap]  104 ms: Scavenge 3.8 (4.0) -> 3.4 (5.0) MB, 9.04 / 0.00 ms ...`. Mark-Compact may have a word in brackets. */
 const COLLECTION =
   /^\[\d+:(\w+)\] +\d+ ms: (Scavenge|Mark-\w+)( \(\w+\))? ([\d.]+) \([\d.]+\) -> ([\d.]+) \([\d.]+\) MB, ([\d.]+)/;
 

@@ -13,7 +13,7 @@ export interface Usage {
   readonly machineUs: number;
 }
 
-/** Called in the generator's process; `pids` are the servers'. */
+/** Called in the generator's process. `pids` are the servers'. */
 export function readUsage(pids: readonly number[]): Usage {
   const { user, system } = process.cpuUsage();
   return { atMs: nowMs(), serverUs: pids.map(cpuUs), generatorUs: user + system, machineUs: machineCpuUs() };
@@ -34,7 +34,7 @@ export function spent(before: Usage | undefined, after: Usage | undefined): Usag
 export interface Shares {
   /** Of all servers under load together. */
   readonly serverShare: number;
-  /** Of the generator's process; of several, of the busiest. */
+  /** Of the generator's process. Of several, of the busiest. */
   readonly generatorShare: number;
   /** Of each of its processes. */
   readonly generatorShares: readonly number[];
@@ -59,11 +59,11 @@ export function sharesOf(
 }
 
 export interface Conditions extends Shares {
-  /** How late what is timed left the generator; counted into its latency. */
+  /** How late what is timed left the generator. Counted into its latency. */
   readonly late: Latency;
 }
 
-/** For the terminal; `what` left the generator. */
+/** For the terminal. `what` left the generator. */
 export function linesOfConditions(conditions: Conditions, what: string): string[] {
   const { late, generatorShare, generatorShares, othersShare } = conditions;
   const noise = othersShare > OTHERS_SHARE_MAX ? ': NOT QUIET' : '';

@@ -1,7 +1,7 @@
 // Says to which of several local ports a process is connected, from /proc.
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 
-/** The index of the port that the process is connected to on this machine; -1: to none. */
+/** The index of the port that the process is connected to on this machine. -1: to none. */
 export function connectedTo(pid: number, ports: readonly number[]): number {
   const own = socketsOf(pid);
   const found = ports.findIndex((port) => inodesTo(port).some((inode) => own.has(inode)));

@@ -19,7 +19,7 @@ export function descendantsOf(pid: number): readonly number[] {
   return all;
 }
 
-/** The name of a process's command; null: it has ended. */
+/** The name of a process's command. null: it has ended. */
 export const commandOf = (pid: number): string | null =>
   unlessGone(() => readFileSync(`/proc/${pid}/comm`, 'utf8').trimEnd());
 

@@ -18,7 +18,7 @@ export interface Memory {
 /** Some garbage is found only behind other garbage. */
 const COLLECTIONS = 4;
 
-/** Of a process whose inspector listens at `inspectorUrl`; nothing stays attached to it. */
+/** Of a process whose inspector listens at `inspectorUrl`. Nothing stays attached to it. */
 export async function readMemory(inspectorUrl: string): Promise<Memory> {
   const socket = new WebSocket(inspectorUrl);
   await once(socket, 'open');
@@ -71,7 +71,7 @@ function createDialogue(send: (text: string) => void) {
 /** Workers are reported at once when asked for. */
 const WORKER_MS_MAX = 5000;
 
-/** Resolves with a dialogue with that worker of the process, which goes through that with the process; rejects without one. */
+/** Resolves with a dialogue with that worker of the process, which goes through that with the process. Rejects without one. */
 function workerNamed(main: Dialogue, name: string): Promise<Dialogue> {
   return new Promise((resolve, reject) => {
     let worker: Dialogue | null = null;

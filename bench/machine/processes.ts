@@ -3,7 +3,7 @@ import { type ChildProcess, type SpawnOptions, spawn, spawnSync } from 'node:chi
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { availableParallelism, cpus } from 'node:os';
 
-/** Core lists as `taskset -c` takes them; null: left to the kernel. */
+/** Core lists as `taskset -c` takes them. null: left to the kernel. */
 export interface Pins {
   readonly server: string | null;
   readonly generator: string | null;
@@ -21,7 +21,7 @@ export function choosePins(env: Readonly<Record<string, string | undefined>>): P
   };
 }
 
-/** A core for each process of a generator that can use several; there is at least one. */
+/** A core for each process of a generator that can use several. There is at least one. */
 export function generatorCores({ generator }: Pins): readonly (string | null)[] {
   if (generator !== null) return listed(generator).map(String);
   const spare = availableParallelism() - 1; // one is the server's
@@ -57,7 +57,7 @@ export function startProgram(command: readonly string[], { cores, ...options }: 
   return spawn(first, rest, { ...options, detached: true });
 }
 
-/** Where a program is, on PATH or where systems keep their servers; null: not installed. */
+/** Where a program is, on PATH or where systems keep their servers. null: not installed. */
 export function findProgram(name: string): string | null {
   const folders = [...(process.env.PATH ?? '').split(':'), '/usr/sbin', '/usr/local/sbin'];
   return folders.map((folder) => `${folder}/${name}`).find((path) => existsSync(path)) ?? null;
@@ -136,7 +136,7 @@ export function residentBytes(pid: number): { readonly all: number; readonly own
   return { all: read('VmRSS'), own: read('RssAnon') };
 }
 
-/** What a result must say of the machine; nothing that names it. */
+/** What a result must say of the machine. Nothing that names it. */
 export function describeMachine() {
   const processors = cpus();
   return {

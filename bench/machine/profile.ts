@@ -47,7 +47,7 @@ export function selfTimes(threads: readonly Profile[], span: Span): Map<string, 
   return new Map([...seconds].toSorted(([, a], [, b]) => b - a));
 }
 
-/** `stampFrame, protocol/frame`, `handle, postgres`, `writeBuffer, native`; null: no function, but V8's `(idle)` or `(program)`. */
+/** `stampFrame, protocol/frame`, `handle, postgres`, `writeBuffer, native`. null: no function, but V8's `(idle)` or `(program)`. */
 function nameOf({ functionName, url }: Profile['nodes'][number]['callFrame']): string | null {
   if (functionName === '(garbage collector)') return 'garbage collector';
   if (functionName.startsWith('(')) return null;

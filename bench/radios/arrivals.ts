@@ -4,17 +4,17 @@ import type { Member } from './member.js';
 
 export interface Arrivals<Radio> {
   readonly users: readonly Member[];
-  /** Of the first of them; it chooses the source address. */
+  /** Of the first of them. It chooses the source address. */
   readonly firstIndex: number;
   readonly perSecond: number;
   readonly connect: (member: Member, localAddress: string) => Radio;
 }
 
 const BATCH_MS = 10;
-/** Who is under way; beyond it nobody sets out, for a server that cannot follow is not to be drowned here. */
+/** Radios under way. Beyond it none sets out, because a server that cannot follow is not to be drowned here. */
 const UNDER_WAY_MAX = 500;
 
-/** Resolves when all have joined; rejects when one could not. */
+/** Resolves when all have joined. Rejects when one could not. */
 export async function arrive<Radio extends { readonly joined: Promise<void> }>({
   users,
   firstIndex,
@@ -49,5 +49,5 @@ export async function arrive<Radio extends { readonly joined: Promise<void> }>({
  */
 const RADIOS_PER_ADDRESS = 1_000;
 
-/** Any of 127.0.0.0/8 is this machine; 127.0.0.1 is left to everything else. */
+/** Any of 127.0.0.0/8 is this machine. 127.0.0.1 is left to everything else. */
 export const sourceAddress = (index: number) => `127.0.0.${2 + Math.floor(index / RADIOS_PER_ADDRESS)}`;

@@ -12,13 +12,13 @@ export interface Audience {
   readonly probeEvery: number;
   readonly framesPerSecond: number;
   readonly payloadBytes: number;
-  /** Moments of a frame period at which frames of several talkers leave, each waited for awake; without it ten, by timers. */
+  /** Moments of a frame period at which frames of several talkers leave, each waited for awake. Without it ten, by timers. */
   readonly phases?: number;
 }
 
 export interface ChannelOptions {
   readonly target: Target;
-  /** The talker, then the listeners; the talker talks in its first talkgroup. */
+  /** The talker, then the listeners. The talker talks in its first talkgroup. */
   readonly users: readonly Member[];
   readonly audience: Audience;
   /** Of the whole burst but its end, which is one frame more. */
@@ -39,7 +39,7 @@ export interface Delivered {
 }
 
 export interface Channel {
-  /** Speaks the next frame at `dueMs`, lets sinks read, and resolves halfway to the one after; says how late it left. */
+  /** Speaks the next frame at `dueMs`, lets sinks read, and resolves halfway to the one after. Says how late it left. */
   speak(dueMs: number): Promise<number>;
   /** Ends the burst and waits for what is under way. */
   finish(): Promise<Delivered>;

@@ -2,7 +2,7 @@
 import type { Member } from './member.js';
 import type { Target } from './raw-radio.js';
 
-/** Plain data; how many radios it has is up to the load. */
+/** Plain data. How many radios it has is up to the load. */
 export type DisturbanceKind = Slowness | Flooding;
 
 export type Slowness =
@@ -30,7 +30,7 @@ export interface Disturbed {
 }
 
 export interface End {
-  /** The close code; null: the connection was dropped. */
+  /** The close code. null: the connection was dropped. */
   readonly code: number | null;
   readonly message: string;
   /** ERROR and FLOOR_DENIED messages heard before. */
@@ -44,7 +44,7 @@ export interface End {
 export interface Disturbance {
   begin(): void;
   end(): void;
-  /** Disturbs no more; waits until its radios have heard, or heard of, `sent` frames each. */
+  /** Disturbs no more. Waits until its radios have heard, or heard of, `sent` frames each. */
   finish(sent: number): Promise<Disturbed>;
 }
 

@@ -4,7 +4,7 @@ import { createKeyring, createRadio, createRest, type Keyring, type Radio } from
 import { fromBase64url } from '../../src/protocol/encryption.js';
 import type { Member } from './member.js';
 
-/** A member with a key holder that the service knows; plain data. */
+/** A member with a key holder that the service knows. Plain data. */
 export interface Trusted extends Member {
   readonly holderId: string;
   /** In base64url, as the private key. */
@@ -12,7 +12,7 @@ export interface Trusted extends Member {
   readonly privateKey: string;
 }
 
-/** Where its relay and its REST API are; plain data. */
+/** Where its relay and its REST API are. Plain data. */
 export interface KeyedTarget {
   readonly url: string;
   readonly restUrl: string;

@@ -25,13 +25,13 @@ export interface Heard {
   readonly latency: Latency;
 }
 
-/** Servers are named by their place in the setup; one turn at a time. */
+/** Servers are named by their place in the setup. One turn at a time. */
 export interface Listeners {
   /** A turn begins: from now on sinks read a few times a second. */
   begin(server: number): Promise<void>;
-  /** Resolves when the probes have heard all that was sent; false: they never did. */
+  /** Resolves when the probes have heard all that was sent. false: they never did. */
   settle(server: number, sent: Sent): Promise<boolean>;
-  /** The turn is over: sinks read all there is, and go on to, so that whoever is pinged answers. */
+  /** The turn is over: sinks read all there is, and go on to, so that radios that are pinged answer. */
   end(server: number, sent: Sent): Promise<Heard>;
   /** CPU microseconds that this process has used. */
   usedUs(): Promise<number>;
@@ -42,7 +42,7 @@ const ARRIVAL_MS_MAX = 4_000;
 /** Sinks are looked after so often then. */
 const LOOK_MS = 2;
 
-/** Resolves when all have joined; rejects when one cannot. */
+/** Resolves when all have joined. Rejects when one cannot. */
 export async function joinListeners(
   { servers, probeEvery, periodMs }: ListenersSetup,
   lost: (loss: ConnectionLost) => void,
@@ -69,7 +69,7 @@ export async function joinListeners(
   };
 }
 
-/** All listeners of one server; as in Listeners. */
+/** All listeners of one server. As in Listeners. */
 interface Side {
   begin(): void;
   settle(sent: Sent): Promise<boolean>;
@@ -100,7 +100,7 @@ async function seat({ target, users, probeEvery, periodMs, lost }: SideOptions):
   const listeners = countByTalkgroup(users);
   const probes = countByTalkgroup(users.filter((_, i) => isProbe(i)));
   let before: Tally = { ...tally };
-  // Given up for lost, by all and by probes: nobody waits for it in the next turn.
+  // Given up for lost, by all and by probes: the next turn does not wait for it.
   let givenUp = 0;
   let missed = 0;
 

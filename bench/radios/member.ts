@@ -6,7 +6,7 @@ export interface Talkgroup {
   readonly number: number;
 }
 
-/** A user; plain data. */
+/** A user. Plain data. */
 export interface Member {
   readonly token: string;
   readonly username: string;

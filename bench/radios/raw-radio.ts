@@ -18,18 +18,18 @@ const DIALECTS = {
 
 export type DialectName = keyof typeof DIALECTS;
 
-/** Where a radio connects; plain data. */
+/** Where a radio connects. Plain data. */
 export interface Target {
   /** `ws://host:port/path`, `wss://host:port/path`, `mqtt://host:port` or `nats://host:port`. */
   readonly url: string;
   readonly dialect: DialectName;
-  /** Who hears whom; 0 when left out. The relay does not ask for it: it has the user's talkgroups, and the frame's. */
+  /** Who hears whom. 0 when left out. The relay does not ask for it: it has the user's talkgroups, and the frame's. */
   readonly room?: number;
-  /** Where it comes from. Of several threads behind one port Linux chooses by it; without it the system picks one. */
+  /** Where it comes from. Of several threads behind one port Linux chooses by it. Without it the system picks one. */
   readonly localPort?: number;
 }
 
-/** A text message of the server; what it holds is taken from docs/protocol.md on trust. */
+/** A text message of the server. What it holds is taken from docs/protocol.md on trust. */
 export type Said = Readonly<Record<string, unknown>>;
 
 export interface RadioOptions {
@@ -37,7 +37,7 @@ export interface RadioOptions {
   readonly token: string;
   /** Gets every audio frame. */
   readonly receive: Receive;
-  /** Gets every text message of the relay; without it none is read. */
+  /** Gets every text message of the relay. Without it none is read. */
   readonly told?: (said: Said) => void;
   /** Called at most once, when the connection ends without our doing. */
   readonly lost: (loss: ConnectionLost) => void;
@@ -52,7 +52,7 @@ export interface RadioOptions {
 /** How a connection ended without our doing. */
 export class ConnectionLost extends Error {
   override name = 'ConnectionLost';
-  /** The server's close code; null: it dropped the connection, or never took it. */
+  /** The server's close code. null: it dropped the connection, or never took it. */
   readonly code: number | null;
   /** The server's reason beside that code, or its status line. Empty: it gave none. */
   readonly reason: string;
@@ -70,7 +70,7 @@ const NOTHING = Buffer.alloc(0);
 
 /** Thousands live at once, hence a class. */
 export class RawRadio {
-  /** Resolves when the server hears and serves this radio; rejects when the connection ends before. */
+  /** Resolves when the server hears and serves this radio. Rejects when the connection ends before. */
   readonly joined: Promise<void>;
   /** Resolves when the socket is closed, by the server or by us. */
   readonly closed: Promise<void>;
@@ -93,7 +93,7 @@ export class RawRadio {
       this.join = resolve;
       this.refuse = reject;
     });
-    this.joined.catch(() => {}); // whoever does not wait for it hears of it from `lost`
+    this.joined.catch(() => {}); // code that does not wait for it hears of it from `lost`
     const url = new URL(options.target.url);
     this.dialect = DIALECTS[options.target.dialect](this.line(url));
     this.socket = this.open(url);
@@ -102,7 +102,7 @@ export class RawRadio {
     this.closed = new Promise((resolve) => this.socket.once('close', () => resolve()));
   }
 
-  /** An audio frame, whole in one write; `frame` is left alone. */
+  /** An audio frame, whole in one write. `frame` is left alone. */
   send(frame: Uint8Array): void {
     this.socket.write(this.dialect.speech(frame));
   }

@@ -11,7 +11,7 @@ export interface ReturningOptions
   readonly depart: (act: () => void) => void;
   /** It set out, so many milliseconds later than it should have. */
   readonly setOut: (lateMs: number) => void;
-  /** A connection ended, or did not come about, without our doing; null: no answer in time. */
+  /** A connection ended, or did not come about, without our doing. null: no answer in time. */
   readonly refused: (loss: ConnectionLost | null) => void;
 }
 
@@ -36,17 +36,17 @@ export class ReturningRadio {
     this.radio = this.connect();
   }
 
-  /** Resolves with the first WELCOME; rejects when the first connection ends before. */
+  /** Resolves with the first WELCOME. Rejects when the first connection ends before. */
   get joined(): Promise<void> {
     return this.radio.joined;
   }
 
-  /** An audio frame; while it is away it is lost. */
+  /** An audio frame. While it is away it is lost. */
   send(frame: Uint8Array): void {
     if (Number.isFinite(this.openedAtMs)) this.radio.send(frame);
   }
 
-  /** Loses the network, which is back at once; its waits count from `dueMs`, when it should have been lost. */
+  /** Loses the network, which is back at once. Its waits count from `dueMs`, when it should have been lost. */
   cut(dueMs: number): void {
     this.radio.drop();
     this.wait(null, dueMs);

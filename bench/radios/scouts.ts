@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto';
 import { relayOf } from './homes.js';
 import { RawRadio, type Target } from './raw-radio.js';
 
-/** Local ports that the system gives to nobody by itself. */
+/** Local ports that the system does not give out by itself. */
 const PORTS: readonly [number, number] = [12_000, 32_000];
 
 interface Arrived {
@@ -12,7 +12,7 @@ interface Arrived {
   readonly relay: number;
 }
 
-/** Connects a radio that hears and says nothing; rejects when it cannot join. */
+/** Connects a radio that hears and says nothing. Rejects when it cannot join. */
 export async function arrive(target: Target, token: string): Promise<Arrived> {
   let session = Number.NaN;
   const radio = new RawRadio({

@@ -21,7 +21,7 @@ export interface SwarmOptions {
   readonly target: Target;
   /** Each hears one talker at most. */
   readonly users: readonly Member[];
-  /** Every so many-th listener is a probe, and so is the last to join; the others are sinks. */
+  /** Every so many-th listener is a probe, and so is the last to join. The others are sinks. */
   readonly probeEvery: number;
   /** Called by probes: the frame's number, and milliseconds from when it was due to heard, NaN when it is only COUNTED. */
   readonly heard: (sequence: number, latencyMs: number) => void;
@@ -42,7 +42,7 @@ export interface Sinks {
   flow(): void;
 }
 
-/** Resolves when all listeners have joined; rejects when one could not. */
+/** Resolves when all listeners have joined. Rejects when one could not. */
 export async function connectSwarm(options: SwarmOptions): Promise<Swarm> {
   const { target, users, lost } = options;
   const tally: Tally = { received: 0, duplicated: 0, outOfOrder: 0 };
@@ -113,7 +113,7 @@ export const talkgroupNumberOf = (user: Member | undefined): number => user?.tal
 /** Connections under way at once: below the server's bounds and the kernel's listen backlog. */
 const JOINING_MAX = 64;
 
-/** Connects one radio for each user, in their order, JOINING_MAX at a time; rejects when one cannot join. */
+/** Connects one radio for each user, in their order, JOINING_MAX at a time. Rejects when one cannot join. */
 export async function joinAll(
   users: readonly Member[],
   connect: (token: string, index: number) => RawRadio,
@@ -134,7 +134,7 @@ export async function joinAll(
 /** The reading end of one listener: runs for each of tens of thousands of deliveries a second. */
 function listener({ heard }: SwarmOptions, tally: Tally, isProbe: boolean): Receive {
   let next = 0;
-  /** Of those before `next`; null as long as nothing ever was. */
+  /** Of those before `next`. null as long as nothing ever was. */
   let missing: Set<number> | null = null;
 
   /** false: it was heard before, or never sent. */
@@ -151,7 +151,7 @@ function listener({ heard }: SwarmOptions, tally: Tally, isProbe: boolean): Rece
   }
 
   return (bytes, start) => {
-    if (isUntimedAt(bytes, start)) return; // of somebody whose frames are not counted
+    if (isUntimedAt(bytes, start)) return; // of a radio whose frames are not counted
     const sequence = bytes.readUInt16BE(start + SEQUENCE_AT);
     if (sequence === next) next++;
     else if (!takeOutOfTurn(sequence)) {

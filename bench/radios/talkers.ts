@@ -16,7 +16,7 @@ export interface Words {
   /** The first frame begins a burst, the last one ends it. */
   readonly begins?: boolean;
   readonly ends?: boolean;
-  /** Called for each moment at which frames left, with how late that was; without it nothing is timed. */
+  /** Called for each moment at which frames left, with how late that was. Without it nothing is timed. */
   readonly late?: (ms: number) => void;
 }
 

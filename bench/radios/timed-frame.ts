@@ -1,23 +1,23 @@
 // Encodes audio frames that carry their intended sending time.
 import { encodeFrame, HEADER_BYTES } from '../../src/protocol/frame.js';
 
-/** A due time for frames that nobody times and listeners do not count. */
+/** A due time for frames that are not timed and that listeners do not count. */
 export const UNTIMED = Number.NaN;
 /** A due time for frames that count as heard or lost, while how late they are says nothing: those that warm up. */
 export const COUNTED = -1;
 
 export interface TimedFrame {
   readonly talkgroup: number;
-  /** START, END or both; 0 in the middle of a burst. */
+  /** START, END or both. 0 in the middle of a burst. */
   readonly flags: number;
   readonly sequence: number;
   /** At least eight. */
   readonly payloadBytes: number;
-  /** By nowMs(), the same clock in every process of the machine; or UNTIMED or COUNTED. */
+  /** By nowMs(), the same clock in every process of the machine, or UNTIMED or COUNTED. */
   readonly dueMs: number;
 }
 
-/** The payload begins with the due time; the rest of it is silence. */
+/** The payload begins with the due time. The rest of it is silence. */
 export function timedFrame({ talkgroup, flags, sequence, payloadBytes, dueMs }: TimedFrame): Uint8Array {
   const payload = new Uint8Array(payloadBytes);
   new DataView(payload.buffer).setFloat64(0, dueMs);

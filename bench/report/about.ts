@@ -5,7 +5,7 @@ export interface About {
   readonly what: string;
 }
 
-/** By the name of the scenario; of one that is not here the page shows its name. */
+/** By the name of the scenario. Of one that is not here the page shows its name. */
 export const ABOUT: Readonly<Record<string, About>> = {
   'one-talker-1000': {
     title: 'One talker, 1,000 listeners',

@@ -11,7 +11,7 @@ export interface Change {
   readonly name: string;
   readonly a: Goal;
   readonly b: Goal;
-  /** From A to B, of A; null where A is zero, one was not measured, or the two do not compare. */
+  /** From A to B, of A. null where A is zero, one was not measured, or the two do not compare. */
   readonly percent: number | null;
   readonly judgement: Judgement;
   /** By quartiles, or by CHANGE_MIN where one of the two has none. */
@@ -20,7 +20,7 @@ export interface Change {
 }
 
 /**
- * `untold`: one of the runs says nothing. `changed`: nobody said which way is better. `not comparable`: a time or a rate of two
+ * `untold`: one of the runs says nothing. `changed`: which way is better is not said. `not comparable`: a time or a rate of two
  * machines, or of a doubtful run.
  */
 export type Judgement = 'better' | 'worse' | 'changed' | 'within the noise' | 'untold' | 'not comparable';
@@ -70,7 +70,7 @@ function directionOf(a: Goal, b: Goal): Judgement {
   return b.value < a.value === (atMost !== undefined) ? 'better' : 'worse';
 }
 
-/** For the terminal, scenario by scenario; what only one side has is said last. */
+/** For the terminal, scenario by scenario. What only one side has is said last. */
 export function linesOfComparison(a: Results, b: Results): string[] {
   const pairs = a.results.flatMap((before) => {
     const after = b.results.find(({ scenario }) => scenario === before.scenario);

@@ -2,10 +2,10 @@
 import { ms, percent } from '../figures/figures.js';
 import type { Result } from './results.js';
 
-/** What else a file says of its run and a reader should see; the rest of the file (turns, histograms) stays there. */
+/** What else a file says of its run and a reader should see. The rest of the file (turns, histograms) stays there. */
 const TOLD = ['machine', 'versions', 'commit', 'cores', 'settings', 'load'] as const;
 
-/** By name; what a file does not say is left out. */
+/** By name. What a file does not say is left out. */
 export function factsOf({ startedAt, noise, rest }: Result): ReadonlyMap<string, string> {
   const facts = new Map([['measured', startedAt.replace(/^(\S{10})T(\d\d:\d\d).*$/, '$1 $2 UTC')]]);
   for (const name of TOLD) {
@@ -52,7 +52,7 @@ function worded(name: string, fact: unknown): string {
   return plain(fact);
 }
 
-/** `listeners 1000, turns 100, disturbance (kind flood, framesPerSecond 10000)`; long lists are cut. */
+/** `listeners 1000, turns 100, disturbance (kind flood, framesPerSecond 10000)`. Long lists are cut. */
 function plain(value: unknown): string {
   if (value === null) return 'none';
   if (Array.isArray(value)) return listed(value);

@@ -4,7 +4,7 @@ import { type Html, html } from './html.js';
 
 const WIDTH = 132;
 const HEIGHT = 16;
-/** Where the target stands; the rest is room for what is beyond it. */
+/** Where the target stands. The rest is room for what is beyond it. */
 const TARGET_AT = 88;
 const DOT = 4;
 

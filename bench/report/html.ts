@@ -7,12 +7,12 @@ export interface Html {
 
 type Part = Html | string | number | null | readonly Html[];
 
-/** The whole page is made with it; null leaves nothing. */
+/** The whole page is made with it. null leaves nothing. */
 export function html(strings: TemplateStringsArray, ...parts: readonly Part[]): Html {
   return { markup: strings.map((string, i) => string + markupOf(parts[i] ?? null)).join('') };
 }
 
-/** For markup that somebody else made and we trust. */
+/** For markup that others made and we trust. */
 export const raw = (markup: string): Html => ({ markup });
 
 function markupOf(part: Part): string {

@@ -1,4 +1,4 @@
-// Colour, dashes and symbol of a name, the same throughout a page; told apart without colour too.
+// Colour, dashes and symbol of a name, the same throughout a page. Told apart without colour too.
 import type { Plot } from '../figures/result.js';
 
 export interface Look {
@@ -17,7 +17,7 @@ export interface Look {
 
 export type Looks = ReadonlyMap<string, Look>;
 
-/** Of different lightness, after Okabe and Ito, who chose colours that the colour-blind tell apart; ours come first. */
+/** Of different lightness, after Okabe and Ito, who chose colours that the colour-blind tell apart. Ours come first. */
 const LOOKS: readonly Look[] = [
   { colour: '#0b4f9e', dash: 'solid', symbol: 'circle' },
   { colour: '#d55e00', dash: 'dashed', symbol: 'rect' },
@@ -41,7 +41,7 @@ const SERVERS = [
   'nats-server',
 ];
 
-/** Names of series in the order of the plots; each gets a look that no other in any of its plots has, while there are enough. */
+/** Names of series in the order of the plots. Each gets a look that no other in any of its plots has, while there are enough. */
 export function chooseLooks(plots: readonly Plot[]): Looks {
   const looks = new Map(SERVERS.map((name, i) => [name, lookAt(i)]));
   const groups = plots.map(namesIn);

@@ -24,7 +24,7 @@ import { STYLE } from './style.js';
 /** The reference, which the repository has. */
 export const RESULTS = 'bench/results';
 
-/** Reads every result in the folder and writes `index.html` beside them; returns where. Own results have the reference beside. */
+/** Reads every result in the folder and writes `index.html` beside them. Returns where. Own results have the reference beside. */
 export async function writePage(resultsDir: string): Promise<string> {
   const file = join(resultsDir, 'index.html');
   const isReference = resolve(resultsDir) === resolve(RESULTS);
@@ -61,7 +61,7 @@ ${ordered.map((result) => sectionOf(result, looks, beside))}
   return markup;
 }
 
-/** As ABOUT has them; whatever it does not know comes last. */
+/** As ABOUT has them. Whatever it does not know comes last. */
 function inOrder(results: readonly Result[]): Result[] {
   const names = Object.keys(ABOUT);
   const place = ({ scenario }: Result) => (names.indexOf(scenario) + names.length + 1) % (names.length + 1);
@@ -115,7 +115,7 @@ function tallyOf(results: readonly Result[]): Html {
   }</ul>`;
 }
 
-/** In the order of MARKS; what does not occur is left out. */
+/** In the order of MARKS. What does not occur is left out. */
 function countVerdicts(results: readonly Result[]): [Verdict, number][] {
   const verdicts = results.flatMap((result) => result.goals.map((goal) => verdictOf(goal, result)));
   return (Object.keys(MARKS) as Verdict[])
@@ -123,7 +123,7 @@ function countVerdicts(results: readonly Result[]): [Verdict, number][] {
     .filter(([, count]) => count > 0);
 }
 
-/** A shape beside the word, for whoever sees no colour. */
+/** A shape beside the word, for readers who see no colour. */
 const MARKS: Readonly<Record<Verdict, { readonly className: string; readonly mark: string }>> = {
   met: { className: 'met', mark: '✓' },
   'NOT met': { className: 'missed', mark: '✗' },

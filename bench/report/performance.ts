@@ -19,7 +19,7 @@ const FRAMES_PER_SECOND = 50;
 const FRAME_BITS = 8 * (60 + 16 + 2 + 52);
 /** The share of a core's capacity to plan with. The rest is for reconnects, uneven talkgroups and slower machines. */
 const PLANNED_SHARE = 0.6;
-/** CPU per delivery over TLS, relative to plain text; measured with the bare engine and by no scenario. */
+/** CPU per delivery over TLS, relative to plain text. Measured with the bare engine and by no scenario. */
 const TLS_FACTOR = 1.3;
 /** Connected members of a talkgroup in the examples. */
 const MEMBERS = 50;
@@ -118,7 +118,7 @@ const sourceOf = ({ results }: Results, scenario: string) =>
   results.some((one) => one.scenario === scenario) ? `[${scenario}](${LINK_BASE}${scenario}.json)` : scenario;
 const said = (goal: Goal) => [withUnit(goal.value, goal.unit), spreadOf(goal)].filter(Boolean).join(', ');
 
-/** The goal of that scenario; null when there is none, or its run was quick or had faults. */
+/** The goal of that scenario. null when there is none, or its run was quick or had faults. */
 function goalOf({ results }: Results, [scenario, name]: readonly [string, string]): Goal | null {
   const result = results.find((one) => one.scenario === scenario && !one.isQuick);
   if (result === undefined || result.faults.length > 0) return null;
@@ -126,7 +126,7 @@ function goalOf({ results }: Results, [scenario, name]: readonly [string, string
   return goal === undefined || !Number.isFinite(goal.value) ? null : goal;
 }
 
-/** Listener streams of one core, for each way to send the audio; null without a valid run. */
+/** Listener streams of one core, for each way to send the audio. null without a valid run. */
 function waysOf(results: Results): readonly Way[] | null {
   const capacity = goalOf(results, CAPACITY);
   const bundled = goalOf(results, BUNDLED);

@@ -40,7 +40,7 @@ function draw(height: number, option: EChartsCoreOption): string {
       textStyle: { fontFamily: FONT, color: INK, fontSize: FONT_SIZE },
       ...option,
     });
-    // Namespaces are for files of their own; without them a page holds no address at all.
+    // Namespaces are for files of their own. Without them a page holds no address at all.
     return chart.renderToSVGString().replace(/ xmlns(:\w+)?="[^"]*"/g, '');
   } finally {
     chart.dispose();
@@ -101,7 +101,7 @@ function gridFor(series: readonly Series[]): object {
   return { left: 62, right: 24 + NAME_LETTER * Math.min(letters, NAME_LETTERS_MAX), top: 16, bottom: 52 };
 }
 
-/** A bold letter of FONT_SIZE is so wide; a longer name is broken. */
+/** A bold letter of FONT_SIZE is so wide. A longer name is broken. */
 const NAME_LETTER = 8;
 const NAME_LETTERS_MAX = 20;
 const X_NAME = { nameLocation: 'middle', nameGap: 32 };
@@ -200,7 +200,7 @@ function barsOption({ unit, bars }: { unit: string; bars: readonly Bar[] }, look
   };
 }
 
-/** Names on the left; figures on the right of the longest bar. */
+/** Names on the left. Figures on the right of the longest bar. */
 const BARS_GRID = { left: 190, right: 150, top: 10, bottom: 52 };
 const WHISKER_END = 5;
 

@@ -20,7 +20,7 @@ export interface Result {
   readonly rest: Readonly<Record<string, unknown>>;
 }
 
-/** A file that says nothing, and why, in words for whoever asked. */
+/** A file that says nothing, and why, in words for the caller. */
 export interface Unreadable {
   readonly file: string;
   readonly why: string;
@@ -32,7 +32,7 @@ export interface Results {
   readonly unreadable: readonly Unreadable[];
 }
 
-/** Reads one file, or all `*.json` of a folder; a path that is not there is one of the unreadable. */
+/** Reads one file, or all `*.json` of a folder. A path that is not there is one of the unreadable. */
 export async function readResults(path: string): Promise<Results> {
   const files = await filesAt(path);
   const read = await Promise.all(files.map(readResult));
@@ -90,7 +90,7 @@ function parseGoal({ value, low, high, ...goal }: Goal): Goal {
   return { ...goal, value: value ?? Number.NaN, ...(hasQuartiles && { low, high }) };
 }
 
-/** `watched`: a figure without a target; `cannot be told`: with one, but noise, a quick run or a peer that failed keeps it open. */
+/** `watched`: a figure without a target. `cannot be told`: with one, but noise, a quick run or a peer that failed keeps it open. */
 export type Verdict = 'met' | 'NOT met' | 'invalid' | 'cannot be told' | 'watched';
 
 /** With a fault in its run no figure says anything. */

@@ -23,7 +23,7 @@ export function linearScale(values: readonly number[]): Scale {
   return { place: (value) => value, min: first * step, max: last * step, ticks };
 }
 
-/** 1, 2 and 5 of each decade; only these, when there are more than three. Nothing at or below zero has a place. */
+/** 1, 2 and 5 of each decade. Only these, when there are more than three. Nothing at or below zero has a place. */
 export function logScale(values: readonly number[]): Scale {
   const positive = values.filter((value) => value > 0);
   const least = positive.length > 0 ? Math.min(...positive) : 1;
@@ -44,7 +44,7 @@ const TOLD_PERCENTILES = [0, 50, 90, 99, 99.9, 99.99];
 /** Room for the word, in nines. */
 const LONGEST_APART = 0.7;
 
-/** Every nine is as wide as the one before; 100 %, which would be infinitely far, stands behind the last as `longest`. */
+/** Every nine is as wide as the one before. 100 %, which would be infinitely far, stands behind the last as `longest`. */
 export function percentileScale(percentiles: readonly number[]): Scale {
   const stretch = (percentile: number) => -Math.log10(1 - percentile / 100);
   const last = Math.max(1, ...percentiles.filter((percentile) => percentile < 100).map(stretch));

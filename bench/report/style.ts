@@ -1,6 +1,6 @@
 // The page's style sheet, for screen and paper.
 
-/** Light on both; nothing is told by colour alone. */
+/** Light on both. Nothing is told by colour alone. */
 export const STYLE = `
 :root { color-scheme: light; --ink: #1a1a1a; --soft: #555; --line: #d5d5d5; --good: #00603f; --bad: #a80f14; --odd: #8a5200; }
 * { box-sizing: border-box; }

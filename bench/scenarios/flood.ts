@@ -3,7 +3,7 @@ import { type Account, type Case, playPhases } from '../experiments/phases.js';
 import type { Load, Played } from '../generator/loads/disturbance.js';
 import type { Bench, Report } from '../scenario.js';
 
-/** Phases of 3 s; a flood begins with every second one, and nobody has anything to catch up behind it. */
+/** Phases of 3 s. A flood begins with every second one, and no radio has anything to catch up behind it. */
 const LOAD: Load = {
   probeEvery: 4,
   framesPerSecond: 50,

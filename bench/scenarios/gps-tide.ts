@@ -1,7 +1,7 @@
 // How many positions a second does the service store? The load: 2,000 radios that send GPS_UPDATE over their WebSockets and
 // 200 phones that report by REST, in open loop, the rate stepped up, beside one talker and 100 listeners. Constant are
 // radios, phones, their shares and the audio. The number is the highest rate that is acknowledged, which is after the
-// commit, in time; bare commits beside it show how long the disk takes for one, and that is forgiven. Afterwards the
+// commit, in time. Bare commits beside it show how long the disk takes for one, and that is forgiven. Afterwards the
 // database must hold what was acknowledged.
 import { type AudiencePlayer, targetOf, watch, withAudience } from '../experiments/beside.js';
 import { climb, every, RATES } from '../experiments/ladder.js';
@@ -154,7 +154,7 @@ async function countWrong(relay: Relay, accounts: readonly Account[]): Promise<n
   }
 }
 
-/** `held` is the number in the database. Of two fixes under way together either may be the last; but the held one must not be older than one that was acknowledged. */
+/** `held` is the number in the database. Of two fixes under way together either may be the last, but the held one must not be older than one that was acknowledged. */
 export function isRight({ fixes }: Account, held = -1): boolean {
   const acknowledged = fixes.filter(({ storedMs }) => storedMs !== null);
   if (held === 0) return acknowledged.length === 0; // as it was enlisted

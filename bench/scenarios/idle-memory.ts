@@ -1,6 +1,6 @@
 // What an idle radio costs: the server's memory for each, at 10,000 and at as many as descriptors allow, and the CPU
 // time of each handshake. The load: radios that join, each a user of its own, and say nothing. Constant are the rate
-// of arrivals, the members of a talkgroup and the waits before memory is taken; the servers run one after the other.
+// of arrivals, the members of a talkgroup and the waits before memory is taken. The servers run one after the other.
 import { readFileSync } from 'node:fs';
 import { setTimeout } from 'node:timers/promises';
 import { columns, kib, mib, percent, us } from '../figures/figures.js';
@@ -31,7 +31,7 @@ const SETTINGS = { LOG_LEVEL: 'warn', REST_CONNECTIONS: String(REST_CONNECTIONS)
 
 interface Run extends Idle {
   readonly name: string;
-  /** Committed or not, the service's own call to itself each second included; null: not asked. */
+  /** Committed or not, the service's own call to itself each second included. null: not asked. */
   readonly transactions: number | null;
 }
 

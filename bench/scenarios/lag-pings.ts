@@ -81,7 +81,7 @@ const P99_RATIO_MAX = 1.5;
  * a shared machine that is every third turn, and its p99 tells how long.
  */
 const LATE_MS_MAX = 10;
-/** Pairs with both turns calm; fewer cannot tell. */
+/** Pairs with both turns calm. Fewer cannot tell. */
 const PAIRS_MIN = 3;
 
 export function lagPings(bench: Bench): Promise<Report> {

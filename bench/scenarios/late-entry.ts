@@ -14,7 +14,7 @@ import { enlist } from '../servers/users.js';
 /** In each a burst of 50 frames a second runs all the time. */
 const TALKGROUPS = [1, 100, 1000];
 const TALKGROUPS_QUICK = [100];
-/** Of one talker, which sends a frame of each in one write, as a dispatcher's multi-select does; eight are allowed. */
+/** Of one talker, which sends a frame of each in one write, as a dispatcher's multi-select does. Eight are allowed. */
 const TALKGROUPS_PER_TALKER = 8;
 const CONNECTING = 500;
 const CONNECTING_QUICK = 150;

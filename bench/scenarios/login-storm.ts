@@ -1,6 +1,6 @@
-// What does everybody's login at once do to the audio? The load: one talker, 200 listeners, and in every second phase
+// What do the logins of all users at once do to the audio? The load: one talker, 200 listeners, and in every second phase
 // 1,000 logins within a second, each from a connection of its own, with bcrypt as shipped. Constant are talker, listeners and
-// storm. The numbers are p99 of the audio in phases with a storm, and how soon the service turns away whom it cannot serve.
+// storm. The numbers are p99 of the audio in phases with a storm, and how soon the service rejects logins that it cannot serve.
 import {
   AUDIENCE,
   alternate,
@@ -28,11 +28,11 @@ import type { Bench, Report } from '../scenario.js';
 const LISTENERS = 200;
 const LOGINS = 1_000;
 const STORM_MS = 1_000;
-/** Longer than whoever is let in waits for his hash, 2.5 s. */
+/** Longer than a login that is let in waits for its hash, 2.5 s. */
 const PHASE_MS = 3_000;
 const PAIRS = 4;
 const PAIRS_QUICK = 1;
-/** Of the audio: what nobody hears, or so many times what it is without a storm. */
+/** Of the audio: what no listener notices, or so many times what it is without a storm. */
 const AUDIO_P99_MS_MAX = 30;
 const AUDIO_P99_TIMES_MAX = 3;
 const TURNED_AWAY_P99_MS_MAX = 100;
@@ -67,7 +67,7 @@ interface Summary {
   readonly storms: number;
   readonly loggedIn: Latency;
   readonly turnedAway: Latency;
-  /** Logged in while somebody was still waiting. */
+  /** Logged in while another one was still waiting. */
   readonly perSecond: number;
   readonly wrong: number;
   /** Neither logged in nor told 503. */

@@ -1,4 +1,4 @@
-// A hundred talkgroups of 50, a talker in each: in how many may be talked at once before whoever listens hears late?
+// A hundred talkgroups of 50, a talker in each: in how many may be talked at once before listeners hear late?
 
 import { type Claim, type Comparison, compare, linesOfSides } from '../experiments/comparison.js';
 import { forthAndBack, playContest } from '../experiments/contest.js';
@@ -30,7 +30,7 @@ interface Plan {
   readonly piece: CapacityTask['piece'];
   readonly talkersFirst: number;
   readonly repeats: number;
-  /** With what else than our relays and the engine; fewer repeats, for it is far off. */
+  /** With what else than our relays and the engine. Fewer repeats, for it is far off. */
   readonly farRepeats: number;
   /** The moderate load, at which CPU per delivery is compared. */
   readonly talkers: number;

@@ -39,7 +39,7 @@ const EMPTY_HANDLER = 'empty handler of the bare engine';
 const CLAIMS: readonly Claim[] = [
   { of: QUIET_RELAY, to: BARE, atMost: 1.05 },
   { of: RELAY, to: BARE, atMost: 1.1 },
-  // A ratio to another server moves with the kernel; what the engine itself has against it moves alike.
+  // A ratio to another server moves with the kernel. What the engine itself has against it moves alike.
   ...PEERS.flatMap((to) => [
     { of: RELAY, to },
     { of: RELAY, to, over: BARE, atMost: 1.1 },
@@ -89,8 +89,8 @@ const quick = (plan: Plan): Plan => ({
 });
 
 /**
- * Many talkers whom nobody hears: 20,000 frames/s. At a quarter of it a tenth of what the relay does is what it does
- * every second whoever talks, and no frame's.
+ * Many talkers that no listener hears: 20,000 frames/s. At a quarter of it a tenth of what the relay does is what it does
+ * every second for any talker, and not for a frame.
  */
 const INBOUND = {
   talkers: 400,
@@ -154,7 +154,7 @@ function roundsOf(names: readonly string[], { rounds, closeRounds, warmUpRounds 
   ];
 }
 
-/** What the engine alone spends on a message nobody wants, against our checks, stamp and publish to nobody. */
+/** What the engine alone spends on an unwanted message, against our checks, stamp and publish without receivers. */
 async function contendInbound(bench: Bench, lineup: Lineup): Promise<Outcome> {
   const playing = lineup.filter(({ name }) => name === RELAY || name === BARE);
   const servers = await cast(playing, {

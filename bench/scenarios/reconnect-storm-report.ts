@@ -34,9 +34,9 @@ export interface Played {
   /** To those who stay, from their first frame to their last. */
   readonly delivered: Delivered;
   readonly calls: CallersEnded;
-  /** From the cut until the goal's time is over; the generators are those of the radios. */
+  /** From the cut until the goal's time is over. The generators are those of the radios. */
   readonly surroundings: Surroundings;
-  /** In the same time; null in a rehearsal, which does not wait for them to be counted. */
+  /** In the same time. null in a rehearsal, which does not wait for them to be counted. */
   readonly transactions: number | null;
 }
 
@@ -103,7 +103,7 @@ function faultsOf({ radios }: Plan, { ready, calm, windows, delivered }: Figures
   ];
 }
 
-/** Two are promised, for as many radios as it is about; the others are watched. */
+/** Two are promised, for as many radios as it is about. The others are watched. */
 function goalsOf(plan: Plan, figures: Figures, faults: readonly string[]): Goal[] {
   const { radios, windowsMs } = plan;
   const { heardMs, survivorsP99Ms, surroundings, transactions, refused } = figures;

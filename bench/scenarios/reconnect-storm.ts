@@ -17,9 +17,9 @@ import { LISTENERS, MEMBERS, type Plan, type Played, report, SETTINGS } from './
 const PLAN: Plan = { radios: 10_000, calmMs: COUNTED_MS, windowsMs: [5_000, 17_000] };
 /** A rehearsal. */
 const QUICK: Plan = { radios: 500, calmMs: 1_000, windowsMs: [2_000, 2_000] };
-/** Each a process; that one can set out while another reads. */
+/** Each is a process, so that one can set out while another reads. */
 const GENERATORS = 2;
-/** Callers talk in the talkgroups of the others, as dispatchers do; eight at once are allowed. */
+/** Callers talk in the talkgroups of the others, as dispatchers do. Eight at once are allowed. */
 const TALKGROUPS_PER_CALLER = 8;
 const ARRIVALS_PER_SECOND = 2_000;
 

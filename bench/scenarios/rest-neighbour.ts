@@ -1,6 +1,6 @@
 // Does one user's REST traffic keep others waiting? The load: one user lists a talkgroup of 10,000 members on 40
 // connections, each asking again when it is answered. Constant are list and connections. The numbers are how long another
-// user waits for GET /talkgroups meanwhile, and anybody for /healthz, each asked ten times a second.
+// user waits for GET /talkgroups meanwhile, and any client for /healthz, each asked ten times a second.
 import { linesOfSurroundings, type Surroundings, watch } from '../experiments/beside.js';
 import { type RestPlayer, withRest } from '../experiments/throughput.js';
 import { noiseOf } from '../figures/doubts.js';

@@ -1,7 +1,7 @@
 // Does REST disturb the audio? The load: one talker, 200 listeners, and requests at 2,000 a second or what the machine
 // gives, on and off in alternating phases. Constant are talker, listeners, rate and mix. The number is p99 of the audio in a
 // phase with requests over that in its neighbour without. A second server, with RELAY_THREADS=0, shows what the relay's own
-// thread is good for; a quick run leaves it out.
+// thread is good for. A quick run leaves it out.
 import {
   AUDIENCE,
   alternate,

@@ -1,8 +1,8 @@
 // What does a database that falls silent do to the audio and to REST? The load: one talker, 200 listeners and 50 requests a
-// second; in every second phase all processes of the service's PostgreSQL are stopped (SIGSTOP), so that its connections stay
+// second. In every second phase all processes of the service's PostgreSQL are stopped (SIGSTOP), so that its connections stay
 // open and nothing answers, as behind a link that is half open. Constant are talker, listeners, rate and mix of the requests,
 // in the phases of both kinds. The numbers are p99 of the audio in a phase with a silent database over that in its neighbour
-// with an answering one, and how long anybody waited for his answer while the database was silent, from when the request was
+// with an answering one, and how long requests waited for their answer while the database was silent, from when the request was
 // due. Nothing is measured between the end of a silence and the first request that is answered with 200.
 import { setTimeout } from 'node:timers/promises';
 import {
@@ -37,14 +37,14 @@ const DELIVERIES_PER_SECOND = LISTENERS * AUDIENCE.framesPerSecond;
 const USERS = 200;
 /** A tenth of what the REST API serves: only the silent database makes answers late. */
 const PER_SECOND = 50;
-/** Promised; the service gives itself 2.5 s for a request. */
+/** Promised. The service gives itself 2.5 s for a request. */
 const ANSWER_MS_MAX = 3_000;
 /** While the promise is kept, no request waits for a connection. */
 const CONNECTIONS = (PER_SECOND * ANSWER_MS_MAX) / 1000;
 const RATIO_MAX = 1.2;
 /** With more refusals than this share while the database answers, the load was not what it says. */
 const REFUSED_SHARE_MAX = 0.01;
-/** Within 1.5 s a read has failed, within another second the probe that tells the service; then it refuses at once. */
+/** Within 1.5 s a read has failed, within another second the probe that tells the service. Then it refuses at once. */
 const FULL = { pairs: 12, phaseMs: 5_000 };
 const QUICK = { pairs: 1, phaseMs: 3_000 };
 const WARM_UP = { ms: 700, perSecond: 200 };

@@ -1,4 +1,4 @@
-// Do radios that do not keep up disturb the others? One talker; some stop reading or read too slowly, phase by phase.
+// Do radios that do not keep up disturb the others? One talker. Some stop reading or read too slowly, phase by phase.
 import { HEADER_BYTES } from '../../src/protocol/frame.js';
 import { type Account, type Case, playPhases } from '../experiments/phases.js';
 import type { Load, Played } from '../generator/loads/disturbance.js';

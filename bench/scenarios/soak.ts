@@ -1,6 +1,6 @@
 // Does anything grow? Half an hour of a fleet: the slope of the server's memory and of its descriptors. The load: 1,000
-// radios in talkgroups of 20, somebody talking in five of them at any time, 5 % of the radios leaving and coming back each
-// minute, half of them resumed, and ten REST writes a second. Constant are all of these rates; the first minutes warm up.
+// radios in talkgroups of 20, a radio talking in five of them at any time, 5 % of the radios leaving and coming back each
+// minute, half of them resumed, and ten REST writes a second. Constant are all of these rates. The first minutes warm up.
 import { setTimeout } from 'node:timers/promises';
 import { enlistAskers, withRest } from '../experiments/throughput.js';
 import { columns, mib, ms, percent } from '../figures/figures.js';
@@ -42,7 +42,7 @@ const LOAD: Load = {
 const REST_PER_SECOND = 10;
 const REST_USERS = 20;
 const KIB_PER_MINUTE_MAX = 64;
-/** Two in the time that counts; one in the moment of a sample is a radio on its way. */
+/** Two in the time that counts. One in the moment of a sample is a radio on its way. */
 const DESCRIPTORS_PER_MINUTE_MAX = 0.1;
 const SETTINGS = { LOG_LEVEL: 'warn' };
 

@@ -1,5 +1,5 @@
 // Where does the time of a delivery go: kernel or user, which functions, which system calls, how much for the garbage
-// collector? The load is that of one-talker-1000, on the relay alone, under V8's profiler; system calls are counted in a
+// collector? The load is that of one-talker-1000, on the relay alone, under V8's profiler. System calls are counted in a
 // second run with fewer listeners, for counting makes each of them slow.
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -54,7 +54,7 @@ interface Profiled {
 interface Traced {
   readonly delivered: Delivered;
   readonly deliveries: number;
-  /** By name; a sentence: why they were not counted. */
+  /** By name. A sentence: why they were not counted. */
   readonly calls: ReadonlyMap<string, number> | string;
 }
 

@@ -7,7 +7,7 @@ import { connectTo } from './database.js';
 import type { Relay } from './relay.js';
 
 export interface Commits {
-  /** Commits at COMMITS_PER_SECOND from `fromMs` on; from when each was due to its end. */
+  /** Commits at COMMITS_PER_SECOND from `fromMs` on. From when each was due to its end. */
   play(piece: { readonly fromMs: number; readonly ms: number }): Promise<Latency>;
 }
 

@@ -5,7 +5,7 @@ import postgres from 'postgres';
 import { commandOf, descendantsOf } from '../machine/descendants.js';
 import type { Relay } from './relay.js';
 
-/** A connection of the bench's own; whoever asked ends it. */
+/** A connection of the bench's own. The caller ends it. */
 export async function connectTo({ dataDir }: Pick<Relay, 'dataDir'>): Promise<postgres.Sql> {
   return postgres(await readFile(join(dataDir, 'postgres.url'), 'utf8'), { max: 1 });
 }
@@ -13,7 +13,7 @@ export async function connectTo({ dataDir }: Pick<Relay, 'dataDir'>): Promise<po
 /** PostgreSQL counts in shared memory what a connection did when that has been idle for 10 s. */
 export const COUNTED_MS = 11_000;
 
-/** Transactions since the database's start, those counted so far (COUNTED_MS); each statement of the service is one. */
+/** Transactions since the database's start, those counted so far (COUNTED_MS). Each statement of the service is one. */
 export async function countTransactions(relay: Pick<Relay, 'dataDir'>): Promise<number> {
   const sql = await connectTo(relay);
   try {
@@ -28,7 +28,7 @@ export async function countTransactions(relay: Pick<Relay, 'dataDir'>): Promise<
 /**
  * Runs `use` while none of a relay's PostgreSQL processes runs: the kernel still takes connections and bytes, nothing is
  * answered, as behind a link that is half open. They run again when `use` has settled or this process exits.
- * LIMIT: a bench that is ended by kill -9 meanwhile leaves them stopped; a process that watches over it would help.
+ * LIMIT: a bench that is ended by kill -9 meanwhile leaves them stopped. A process that watches over it would help.
  */
 export async function whileSilent<T>({ pid }: Pick<Relay, 'pid'>, use: () => Promise<T>): Promise<T> {
   const stopped = new Set<number>();

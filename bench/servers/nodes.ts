@@ -22,7 +22,7 @@ export interface Nodes extends Pick<Relay, 'dataDir' | 'jwtSecret'> {
   ended(node: number): Promise<void>;
   /** Starts a node that has ended, with its settings and these. */
   start(node: number, settings?: Readonly<Record<string, string>>): Promise<void>;
-  /** The nats-server to which a node is connected; -1: to none. */
+  /** The nats-server to which a node is connected. -1: to none. */
   natsOf(node: number): number;
   /** Resolves when the process has ended. */
   killNats(server: number): Promise<void>;
@@ -49,12 +49,12 @@ export const withNodes = <T>(options: ServerOptions, use: (nodes: Nodes) => Prom
 };
 
 /**
- * The system gives ports of this range to nobody by itself, so those of a node that ended are still free when it starts
- * again. LIMIT: another program may listen on one of them; the run then says so, and is to be repeated.
+ * The system gives no ports of this range by itself, so those of a node that ended are still free when it starts
+ * again. LIMIT: another program may listen on one of them. The run then says so, and is to be repeated.
  */
 const FIRST_PORTS: readonly [number, number] = [12_000, 32_000];
 
-/** Of the first node; those of the others follow. */
+/** Of the first node. Those of the others follow. */
 const portsFrom = (first: number) => ({
   PORT: `${first}`,
   WS_PORT: `${first + 1}`,

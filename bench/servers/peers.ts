@@ -8,10 +8,10 @@ import { mosquittoVersion, startMosquitto } from './peers/mosquitto.js';
 import { natsVersion, startNats } from './peers/nats.js';
 import { type Server, type ServerOptions, type Start, startOfNode, withFolder, withServer } from './start.js';
 
-/** What the relay is compared with; each fans frames out to the other members of a room and knows no users. */
+/** What the relay is compared with. Each fans frames out to the other members of a room and knows no users. */
 interface Peer {
   readonly dialect: DialectName;
-  /** Of what it is made of; null: not installed. */
+  /** Of what it is made of. null: not installed. */
   readonly version: () => string | null;
   /** `folder` is its own and goes with it. */
   readonly start: (folder: string) => Start | Promise<Start>;
@@ -20,7 +20,7 @@ interface Peer {
 export const PEERS = {
   /** The engine inside our relay, alone. */
   bare: nodePeer('bare', 'uWebSockets.js'),
-  /** The same, which pings whoever hears a frame as often as the relay does. */
+  /** The same, which pings the hearers of a frame as often as the relay does. */
   'bare-pinging': nodePeer('bare', 'uWebSockets.js', '1000'),
   /** With frames built once. */
   ws: nodePeer('ws', 'ws'),
@@ -32,7 +32,7 @@ export const PEERS = {
 
 export type PeerName = keyof typeof PEERS;
 
-/** A peer that is installed; gone when `use` has settled. */
+/** A peer that is installed. Gone when `use` has settled. */
 export function withPeer<T>(
   name: PeerName,
   options: ServerOptions,
@@ -64,7 +64,7 @@ function versionOf(library: string): string | null {
   return null;
 }
 
-/** A program of the system; without it the peer cannot be had. */
+/** A program of the system. Without it the peer cannot be had. */
 function programPeer<const Name extends DialectName>(
   name: string,
   dialect: Name,

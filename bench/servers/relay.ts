@@ -10,11 +10,11 @@ export interface Relay extends Server {
 }
 
 export interface RelayOptions extends ServerOptions {
-  /** The compiled main.js of another build; without it that of this one. */
+  /** The compiled main.js of another build. Without it that of this one. */
   readonly main?: URL;
 }
 
-/** Our service with a database of its own in a temporary folder; both are gone when `use` has settled. */
+/** Our service with a database of its own in a temporary folder. Both are gone when `use` has settled. */
 export function withRelay<T>(options: RelayOptions, use: (relay: Relay) => Promise<T>): Promise<T> {
   return withFolder(async (dataDir) => {
     const jwtSecret = 'a bench signs its own tokens: no secret';

@@ -17,9 +17,9 @@ export interface Server extends Target {
 export interface ServerOptions {
   readonly cores: string | null;
   readonly signal: AbortSignal;
-  /** Environment beyond what makes it run at all; belongs into the result. */
+  /** Environment beyond what makes it run at all. Belongs into the result. */
   readonly settings?: Readonly<Record<string, string>>;
-  /** Of Node or V8, such as `--trace-gc`; for our service only. */
+  /** Of Node or V8, such as `--trace-gc`. For our service only. */
   readonly nodeFlags?: readonly string[];
   /** Gets what the server prints, in pieces as they come. */
   readonly onOutput?: (text: string) => void;
@@ -28,7 +28,7 @@ export interface ServerOptions {
 /** How a server is started, and when it is ready. */
 export interface Start {
   readonly command: readonly string[];
-  /** Where radios connect, from all it has printed; null: not ready yet. */
+  /** Where radios connect, from all it has printed. null: not ready yet. */
   readonly readUrl: (output: string) => string | null;
 }
 
@@ -58,7 +58,7 @@ export async function withFolder<T>(use: (folder: string) => Promise<T>): Promis
   }
 }
 
-/** The process has ended when `use` has settled; `printed` is the output until the server was ready. */
+/** The process has ended when `use` has settled. `printed` is the output until the server was ready. */
 export async function withServer<T>(
   start: Start,
   options: ServerOptions,
@@ -75,16 +75,16 @@ export async function withServer<T>(
   }
 }
 
-/** A server that whoever started it stops. */
+/** A server that its starter stops. */
 export interface Started extends Omit<Server, 'dialect'> {
   /** Until it was ready all of its output, then the end of it. */
   readonly tail: () => string;
-  /** Resolves when the process has ended, whoever ended it. */
+  /** Resolves when the process has ended, for any reason. */
   readonly exited: Promise<unknown>;
   readonly stop: () => Promise<void>;
 }
 
-/** Resolves when the server is ready; otherwise the process has ended when it rejects. */
+/** Resolves when the server is ready. Otherwise the process has ended when it rejects. */
 export async function startServer(
   { command, readUrl }: Start,
   { cores, signal, settings, onOutput }: ServerOptions,

@@ -9,13 +9,13 @@ import type { Relay } from './relay.js';
 
 export interface FleetOptions {
   readonly users: number;
-  /** The floor mode of each talkgroup; without it there is one, with an open floor. */
+  /** The floor mode of each talkgroup. Without it there is one, with an open floor. */
   readonly talkgroups?: readonly ('open' | 'single')[];
-  /** Of which talkgroups a user is a member, both by index; without it of the first. */
+  /** Of which talkgroups a user is a member, both by index. Without it of the first. */
   readonly memberOf?: (user: number) => readonly number[];
   /** Each user has a device with a fix. */
   readonly hasDevices?: boolean;
-  /** Of all their passwords; without it nobody can log in. */
+  /** Of all their passwords. Without it no user can log in. */
   readonly passwordHash?: string;
 }
 

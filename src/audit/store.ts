@@ -12,7 +12,7 @@ export interface ActsWanted {
   readonly limit: number;
   /** Where the page begins: the newest first, below the id `before`, or the oldest first, above the id `after`. */
   readonly page: { readonly before: number | null } | { readonly after: number };
-  /** Acts by one of these, and acts done to one, or to a device that one has or had. null: of anybody. */
+  /** Acts by one of these, and acts done to one, or to a device that one has or had. null: of any user. */
   readonly users: readonly UserId[] | null;
   /** Acts of commands and of the service with this name. */
   readonly name?: string | null;
@@ -25,7 +25,7 @@ export interface ActsWanted {
 const READS_LOOKED_AT = 100;
 
 /**
- * The reader is noted, about once an hour. A database that takes no writes refuses, so nobody reads unseen. The rows in
+ * The reader is noted, about once an hour. A database that takes no writes refuses, so no reader stays unnoted. The rows in
  * the order of the page.
  */
 export async function actsRead(

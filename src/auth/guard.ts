@@ -36,7 +36,7 @@ export interface GuardOptions {
 
 /** Guards the routes registered on `app` from now on by their `config.access`. Without one it admits admins only. */
 export function addGuard(app: FastifyInstance, { config, tokenKeys, database, noted }: GuardOptions): void {
-  // Signs, and finds the token in the request; who may pass is decided by the verifier the relay has, too.
+  // Signs, and finds the token in the request. Who may pass is decided by the verifier the relay has, too.
   app.register(jwt, { secret: tokenKeys[0], sign: signing, verify: verification });
   const verifyToken = createTokenVerifier(tokenKeys);
   const limit = limitRequests(config);

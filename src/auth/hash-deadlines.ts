@@ -11,8 +11,8 @@ const WRITE_MS_MAX = 2000;
 const WRITE_MS_MIN = 200;
 
 /**
- * The queue's bound is an estimate: where hashes take longer than they did, the turn of whoever was let in may come when
- * there is no time left to hash and answer. Asked then; throws `login_queue_full`.
+ * The queue's bound is an estimate: where hashes take longer than they did, the turn of a request that was let in may come when
+ * there is no time left to hash and answer. Asked then. Throws `login_queue_full`.
  */
 export const inTime = (request: Deadline) => () => {
   if (performance.now() > request.at - REQUEST_MS + TURN_MS_MAX) throw new AppError('login_queue_full');

@@ -4,7 +4,7 @@ import { hashSync, verifySync } from '@node-rs/bcrypt';
 import { standBack } from '../priority.js';
 import type { Job, Outcome } from './hashing.js';
 
-/** About a third of what another thread gets of a core that both want; nothing less while it is free. */
+/** About a third of what another thread gets of a core that both want. Nothing less while it is free. */
 standBack(5);
 
 const port = parentPort;

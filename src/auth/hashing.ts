@@ -8,7 +8,7 @@ import type { Bcrypt } from './passwords.js';
  * when there is no thread to do it: one that ended, or none to be had.
  */
 export interface Hashing extends Bcrypt {
-  /** For when nobody hashes any more. */
+  /** For when no password is hashed any more. */
   close(): Promise<void>;
 }
 
@@ -16,7 +16,7 @@ export type Job =
   | { readonly kind: 'hash'; readonly password: string; readonly cost: number }
   | { readonly kind: 'verify'; readonly password: string; readonly stored: string };
 
-/** To one job; the thread answers in their order. */
+/** To one job. The thread answers in their order. */
 export type Outcome = { readonly answer: string | boolean } | { readonly error: Error };
 
 interface Pending {

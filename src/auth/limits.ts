@@ -11,11 +11,11 @@ export interface LimitsOptions {
   readonly pair: Rate;
   /** Wrong passwords for one name from wherever it has not logged in lately. */
   readonly name: Rate;
-  /** Wrong passwords from one address, whatever the names; wide, for whole fleets share one. */
+  /** Wrong passwords from one address, whatever the names. Wide, for whole fleets share one. */
   readonly address: Rate;
   /** From one address, whatever becomes of them. */
   readonly registrations: Rate;
-  /** How many (name, address) are remembered for having logged in; beyond it the oldest are forgotten. */
+  /** How many (name, address) are remembered for having logged in. Beyond it the oldest are forgotten. */
   readonly remembered: number;
   /** Monotonic. */
   readonly nowMs?: () => number;
@@ -42,7 +42,7 @@ export function limitsIn(config: LimitSettings): LimitsOptions {
 
 /** Whom an attempt is for, and where it comes from: a key of `addressKey` (http/address.ts). */
 export interface Attempt {
-  /** In NFC; NOBODY for what cannot be a name. */
+  /** In NFC. `NOBODY` for what cannot be a name. */
   readonly name: string;
   readonly address: string;
 }
@@ -53,11 +53,11 @@ export const NOBODY = '';
 export interface Limits {
   /** One try at a password, to be judged when its turn comes. Known and unknown names are alike. */
   login(attempt: Attempt): Guess;
-  /** The same for the old password of somebody who changes it, wherever he is: he has a token. */
+  /** The same for the old password of a user who changes it, from any address: the user has a token. */
   oldPassword(user: string): Guess;
   /** One try at a setup code. The address alone counts. */
   setup(address: string): Guess;
-  /** He registered that name at that address, which is as good as a login. */
+  /** The user registered that name at that address, which is as good as a login. */
   remember(attempt: Attempt): void;
   /** Throws `too_many_registrations`. */
   register(address: string): void;
@@ -89,7 +89,7 @@ export function createLimits({
   const oldPasswords = createBuckets(rates.pair, forgotTry);
   const registrations = createBuckets(rates.registrations, forgotTry);
   const loggedInAtMs = new Map<string, number>();
-  /** Apart, for whoever registers names by the thousand must not push out those who logged in. */
+  /** Apart, because thousands of registered names must not push out users who logged in. */
   const registeredAtMs = new Map<string, number>();
   const counts = { pair: 0, name: 0, address: 0, old_password: 0, registrations: 0 };
 
@@ -106,7 +106,7 @@ export function createLimits({
 
   const refuseGuess = (limit: LimitName, waitMs: number) => refuse(limit, 'too_many_wrong_passwords', waitMs);
 
-  /** Whatever others do with his name elsewhere, or with other names behind his address, is not held against him. */
+  /** An owner is not limited by what others do with the name elsewhere, or with other names behind the address. */
   function isOwner(pair: string): boolean {
     const provedAtMs = loggedInAtMs.get(pair) ?? registeredAtMs.get(pair) ?? Number.NEGATIVE_INFINITY;
     return nowMs() - provedAtMs < REMEMBERED_MS;

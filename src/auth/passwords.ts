@@ -7,7 +7,7 @@ import { createShares } from '../shares.js';
 
 /** Seed, Authentication 9. */
 const COST = 10;
-/** A login waits no longer for its hash. Of 50 ms each, hashed one at a time, 50 fit; LOGIN_QUEUE bounds them, too. */
+/** A login waits no longer for its hash. Of 50 ms each, hashed one at a time, 50 fit. LOGIN_QUEUE bounds them, too. */
 const WAIT_MS_MAX = 2500;
 /** First guess at one hash, until the first was measured. */
 const HASH_MS_GUESS = 60;
@@ -15,7 +15,7 @@ const HASH_MS_GUESS = 60;
 const OF_ADDRESS_MIN = 20;
 /** Places that this leaves to others. */
 const FOR_OTHERS = 5;
-/** Hash of a random value nobody knows: an unknown name costs what a wrong password costs. */
+/** Hash of a random value that no user knows: an unknown name costs what a wrong password costs. */
 const NOBODY = '$2y$10$g59EauHKIigWGv91.WVRou3SovWfMQslxrBOPsYbgL5mmxhDUM746';
 
 export interface Passwords {
@@ -101,7 +101,7 @@ export function createPasswords({
     try {
       return await job();
     } finally {
-      // Slow average: a single stall must not turn everybody away.
+      // Slow average: a single stall must not reject all requests.
       hashMs += 0.1 * (nowMs() - startedMs - hashMs);
     }
   }

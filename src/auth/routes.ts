@@ -26,7 +26,7 @@ export interface AuthOptions {
   readonly passwordLengthMin: number;
   /** `closed`: the command line alone adds users. */
   readonly registration: 'open' | 'closed';
-  /** The service makes this account itself, or the operator: whoever registered its name would keep the service from its start. */
+  /** The service makes this account itself, or the operator: a user with its name would keep the service from its start. */
   readonly adminUsername: string;
 }
 
@@ -36,7 +36,7 @@ export interface AuthOptions {
  */
 const LOOKUPS_MAX = 2;
 
-/** The public routes that wait in the queue: who comes when it is full is answered before his body is read. */
+/** The public routes that wait in the queue: a request that comes when it is full is answered before its body is read. */
 export const authOverflow = ({ isFull }: Pick<Passwords, 'isFull'>): Overflow => {
   const refusal = (address?: string) => (isFull(address) ? 'login_queue_full' : null);
   return new Map([
@@ -154,7 +154,7 @@ export const authRoutes =
       const { body, deadline } = request;
       const attempt = attemptOf(request);
       const guess = limits.login(attempt);
-      guess.admit(); // here for whom it need not even queue; in its turn it is asked again
+      guess.admit(); // here for whom it need not even queue. In its turn it is asked again
       const account = await passwords.withPlace(attempt.address, async () => {
         const { name } = attempt;
         const account =

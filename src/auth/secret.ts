@@ -47,7 +47,7 @@ async function place(file: string, key: string): Promise<boolean> {
   const fresh = `${file}.${process.pid}`;
   try {
     await writeFile(fresh, key, { mode: 0o600, flush: true });
-    // A link appears whole or not at all, and never over somebody else's.
+    // A link appears whole or not at all, and never over that of another process.
     await link(fresh, file);
   } catch (error) {
     if (hasCode(error, 'EEXIST')) return false;

@@ -11,7 +11,7 @@ import type { Role } from './tokens.js';
 
 /** Whether a token may still be used. */
 export interface Standing {
-  /** Unix seconds; tokens issued before are refused. */
+  /** Unix seconds. Tokens issued before are refused. */
   readonly valid_from: number;
   /** Also true without a linked device. */
   readonly device_active: boolean;
@@ -98,7 +98,7 @@ export async function passwordHashOf(
   return row?.password_hash ?? null;
 }
 
-/** Why a registration would fail, asked before 50 ms are spent on its hash; `register` decides. */
+/** Why a registration would fail, asked before 50 ms are spent on its hash. `register` decides. */
 export async function obstacleToRegister(
   database: Database,
   deadline: Deadline,
@@ -171,7 +171,7 @@ export async function registerWithDevice(
   { username, passwordHash, serial, site, by }: NewAccount & { serial: string; site: string },
 ): Promise<Registered | 'username_taken' | 'device_disabled'> {
   try {
-    // The update changes nothing; it makes `returning` answer for a device that already exists.
+    // The update changes nothing. It makes `returning` answer for a device that already exists.
     const [account] = await writeAct<Registered>(
       database,
       deadline,
@@ -228,7 +228,7 @@ export async function hasAdmin(database: Database, deadline: Deadline, username:
   return rows.length > 0;
 }
 
-/** Makes sure an admin of that name exists, and changes none; safe when several nodes start at once. */
+/** Makes sure an admin of that name exists, and changes none. Safe when several nodes start at once. */
 export async function addAdmin(
   database: Database,
   deadline: Deadline,
@@ -239,7 +239,7 @@ export async function addAdmin(
     database,
     deadline,
     by,
-    // The update changes nothing; it makes `returning` answer for an account that already exists.
+    // The update changes nothing. It makes `returning` answer for an account that already exists.
     (sql, noted) => sql`
       with admin as (
         insert into users (id, username, password_hash, role) values (${id}, ${username}, ${passwordHash}, 'admin')

@@ -4,7 +4,7 @@ import { readId, type UserId } from '../ids.js';
 
 export type Role = 'admin' | 'user';
 
-/** Who a token speaks for. `iat` is Unix seconds; there is no `exp` (seed, Authentication 5). */
+/** Who a token speaks for. `iat` is Unix seconds. There is no `exp` (seed, Authentication 5). */
 export interface Claims {
   readonly sub: UserId;
   readonly username: string;

@@ -1,5 +1,5 @@
 // The radio client: connects, resumes, talks, listens, raises emergencies and reports positions. This is the entry of
-// the package for browsers; node.ts is the one for Node, with the WebSocket that Node 20 lacks.
+// the package for browsers. `node.ts` is the one for Node, with the WebSocket that Node 20 lacks.
 
 import { browserPrimitives } from './encryption/browser-primitives.js';
 import { createKeyringWith, type Keyring, type KeyringOptions } from './encryption/keyring.js';

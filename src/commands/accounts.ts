@@ -74,7 +74,7 @@ export async function setPasswordCommand(
   );
 }
 
-/** Sets a password that nobody knows, and revokes all tokens. */
+/** Sets a password that no user knows, and revokes all tokens. */
 export const lockCommand = (username: string): Promise<void> =>
   takeBackWith(username, randomBytes(24).toString('base64url'), {
     act: 'user_locked',

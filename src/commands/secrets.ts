@@ -38,7 +38,7 @@ export async function exportSecretsCommand(options: ExportOptions): Promise<void
   const exported = await withDatabase(
     async (database) => {
       const keys = await exportEpochs({ database, ...parts }, { talkgroup, holder, epochs });
-      // Before they are printed: nobody has keys that no act names.
+      // Before they are printed: no keys are out that no act names.
       if (keys !== null && typeof keys !== 'string')
         await noteAct(database, soon(), operator(), {
           act: 'keys_exported',

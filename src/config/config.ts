@@ -92,7 +92,7 @@ function readEnvironment(given: Readonly<Record<string, string>>): Env {
   try {
     return envSchema<Env>({ schema: Environment, data: given, dotenv: false, env: false, ajv });
   } catch (error) {
-    // Ajv's first complaint; instancePath is '/VARIABLE'.
+    // Ajv's first complaint. Its `instancePath` is '/VARIABLE'.
     const [first] = (error as { errors?: { instancePath: string }[] }).errors ?? [];
     const name = first?.instancePath.slice(1) ?? '';
     if (!Object.hasOwn(settings, name)) throw error;

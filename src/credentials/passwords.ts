@@ -1,6 +1,6 @@
 // States what a password is: one definition for registration, login, the settings and the command line.
 
-/** bcrypt reads no further (72 bytes of UTF-8); a longer password would match its own prefix. */
+/** bcrypt reads no further (72 bytes of UTF-8). A longer password would match its own prefix. */
 export const PASSWORD_BYTES_MAX = 72;
 
 /**

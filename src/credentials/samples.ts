@@ -1,6 +1,6 @@
 // Recognizes well-known keys and passwords: examples of documents and templates, and what users type in their place.
 
-/** Parts of the placeholders that tutorials, templates and generators print; letters and digits only. */
+/** Parts of the placeholders that tutorials, templates and generators print. Letters and digits only. */
 const placeholders = [
   'changeme',
   'replaceme',
@@ -38,7 +38,7 @@ const passwords = new Set([
   'bobsecret',
 ]);
 
-/** Whether a key is a placeholder, or a piece of text again and again; a key drawn at random never is. */
+/** Whether a key is a placeholder, or a piece of text again and again. A key drawn at random never is. */
 export function isSampleKey(text: string): boolean {
   const plain = text.toLowerCase().replaceAll(/[^a-z0-9]/g, '');
   return placeholders.some((part) => plain.includes(part)) || repeatsItself(text);

@@ -1,7 +1,7 @@
 // Checks that what postgres.js resolves with is the server's answer, and all of it.
 
 /**
- * What postgres.js 3.4.9 says is the answer, made sure of; with these two a valid token looked like an unknown one.
+ * What postgres.js 3.4.9 says is the answer, made sure of. With these two a valid token looked like an unknown one.
  *
  * Where connections die under it, it now and then resolves a statement with a result that no byte of an answer went
  * into: no command is named in it. That statement is lost.

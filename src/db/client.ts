@@ -16,20 +16,20 @@ type Statement<Row extends object> = (sql: Sql) => Promise<Row[]>;
 export interface Database {
   /** Runs one statement that changes nothing. Refuses with `database_unavailable`. */
   read<Row extends object>(deadline: Deadline, statement: Statement<Row>): Promise<Row[]>;
-  /** The same on a connection kept for this, whatever waits for the others; where none is free, as `read`. */
+  /** The same on a connection kept for this, whatever waits for the others. Where none is free, as `read`. */
   readReserved<Row extends object>(deadline: Deadline, statement: Statement<Row>): Promise<Row[]>;
   /**
    * Runs one statement that changes something. Refuses with `database_unavailable` when it surely did nothing and
    * with `outcome_unknown` when it was sent and not answered.
    */
   write<Row extends object>(deadline: Deadline, statement: Statement<Row>): Promise<Row[]>;
-  /** Waits until the database answers; refuses with `database_unavailable` at the deadline. For commands. */
+  /** Waits until the database answers. Refuses with `database_unavailable` at the deadline. For commands. */
   up(deadline: Deadline): Promise<void>;
   /** null while the database answers, else why it does not. */
   trouble(): string | null;
   /** Of now, and counted since the start. */
   figures(): DatabaseFigures;
-  /** Ends all connections; what is in flight has one second. */
+  /** Ends all connections. What is in flight has one second. */
   close(): Promise<void>;
 }
 
@@ -49,9 +49,9 @@ export interface DatabaseFigures {
 export interface DatabaseOptions {
   readonly url: string;
   readonly connections: number;
-  /** Of the connections those that only `readReserved` uses; the last one is never among them. */
+  /** Of the connections those that only `readReserved` uses. The last one is never among them. */
   readonly reserved?: number;
-  /** Calls in flight and waiting; one more is refused at once. A single connection drains 576 of 1 ms in 0.6 s. */
+  /** Calls in flight and waiting. One more is refused at once. A single connection drains 576 of 1 ms in 0.6 s. */
   readonly callsMax?: number;
   /** Statements are refused until this resolves: a database that is not migrated yet is no database. */
   readonly after?: Promise<void>;
@@ -59,13 +59,13 @@ export interface DatabaseOptions {
 }
 
 /**
- * Who waited this long for nothing has found the pool bad, unless it answered somebody else within this time. A caller
+ * Who waited this long for nothing has found the pool bad, unless it answered another caller within this time. A caller
  * with less time left proves nothing.
  */
 const PATIENCE_MS = 500;
-/** From its start; the server ends a statement after REQUEST_MS. */
+/** From its start. The server ends a statement after REQUEST_MS. */
 const SILENT_MS_MAX = REQUEST_MS + PATIENCE_MS;
-/** Whoever won a conflict needs a moment to get on: tried again at once, we would be in his way a second time. */
+/** The winner of a conflict needs a moment to get on: tried again at once, we would be in its way a second time. */
 const CONFLICT_PAUSE_MS = 20;
 /** Between two probes of a database that is away: back within 2 s of its coming, and no hammering meanwhile. */
 const PROBE_PAUSE_MS = 200;
@@ -158,8 +158,8 @@ export function openDatabase({
   }
 
   /**
-   * Resolves when the connection of a statement that nobody waits for is free again, or its pool replaced. The server
-   * ends each statement in time; a connection that stays silent beyond that is broken, whatever the others answer.
+   * Resolves when the connection of a statement that no caller waits for is free again, or its pool replaced. The server
+   * ends each statement in time. A connection that stays silent beyond that is broken, whatever the others answer.
    */
   function released(used: Pool, answer: Promise<unknown>, startedAt: number): Promise<void> {
     if (used !== pool) return Promise.resolve();
@@ -189,7 +189,7 @@ export function openDatabase({
     void probeUntilUp();
   }
 
-  /** Statements in flight on the old pool have deadlines of their own; after the longest one it is destroyed. */
+  /** Statements in flight on the old pool have deadlines of their own. After the longest one it is destroyed. */
   function replacePool(): void {
     const old = pool;
     pool = createPool(url, connections - kept, kept);
@@ -199,7 +199,7 @@ export function openDatabase({
     void old.end(REQUEST_MS).then(() => retired.delete(old));
   }
 
-  /** One probe at a time; callers are refused from the first failed probe to the first that succeeds. */
+  /** One probe at a time. Callers are refused from the first failed probe to the first that succeeds. */
   async function probeUntilUp(): Promise<void> {
     if (probing) return;
     probing = true;
@@ -257,6 +257,6 @@ interface Call<Row extends object> {
   readonly deadline: Deadline;
   readonly isReserved: boolean;
   readonly statement: Statement<Row>;
-  /** Settles when the connection of a statement whose caller gave up is free again; null: no caller gave up. */
+  /** Settles when the connection of a statement whose caller gave up is free again. null: no caller gave up. */
   released: Promise<void> | null;
 }

@@ -1,11 +1,11 @@
 // Limits the time of work that a caller waits for.
 
-/** A moment on the monotonic clock (ms, `performance.now()`) after which nobody waits any more. */
+/** A moment on the monotonic clock (ms, `performance.now()`) after which no caller waits any more. */
 export interface Deadline extends Caller {
   readonly at: number;
 }
 
-/** Whose work it is; the service's own work has neither. */
+/** Whose work it is. The service's own work has neither. */
 export interface Caller {
   /** An id, or a key of the token whose user is looked up. undefined while neither is known. */
   readonly user?: string;
@@ -24,12 +24,12 @@ export const REQUEST_MS = 2500;
 /** A single read may take this long of it. */
 export const READ_MS_MAX = 1500;
 
-/** Nobody waits any more; whether the work happens is unknown. */
+/** No caller waits any more. Whether the work happens is unknown. */
 export class DeadlineError extends Error {
   override name = 'DeadlineError';
 }
 
-/** The answer, or DeadlineError at `at`; whatever would have answered is left to itself. */
+/** The answer, or DeadlineError at `at`. Whatever would have answered is left to itself. */
 export async function within<T>(at: number, answer: Promise<T>): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

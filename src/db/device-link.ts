@@ -7,7 +7,7 @@ import { type Notice, noticeOf, notifyAll } from './notice.js';
 import type { Fragment } from './pages.js';
 import type { Sql } from './pool.js';
 
-/** The site of a new device of which none was told; also that of members without a device (seed, Membership). */
+/** The site of a new device of which none was told. Also that of members without a device (seed, Membership). */
 export const SITE_UNKNOWN = 'unknown';
 
 export interface Link {
@@ -62,7 +62,7 @@ export async function linkDevice(
     database,
     deadline,
     by,
-    // The first update changes nothing; it makes `returning` answer for a device that already exists.
+    // The first update changes nothing. It makes `returning` answer for a device that already exists.
     (sql, noted) => sql`
       with account as materialized (
         select id, role = 'user' as is_plain, device_id from users where id = ${user} for no key update

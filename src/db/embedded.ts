@@ -33,14 +33,14 @@ import { supervise } from './embedded/supervisor.js';
 
 /** A PostgreSQL server that keeps its data in a folder of ours. */
 export interface EmbeddedPostgres {
-  /** Connection string for postgres.js and psql; stays the same when the server is restarted. */
+  /** Connection string for postgres.js and psql. Stays the same when the server is restarted. */
   readonly url: string;
-  /** Shuts the server down, within 15 s at worst, and removes its sockets and postgres.url; may be called again. */
+  /** Shuts the server down, within 15 s at worst, and removes its sockets and postgres.url. May be called again. */
   stop(): Promise<void>;
 }
 
 export interface EmbeddedOptions {
-  /** Folder that holds the data and everything else that belongs to the database; made if need be. */
+  /** Folder that holds the data and everything else that belongs to the database. Made if need be. */
   readonly dataDir: string;
   readonly log: Pick<Logger, 'info' | 'warn' | 'error'>;
   /** PostgreSQL settings beyond or instead of ours. */

@@ -67,7 +67,7 @@ export function faultOf(error: unknown): Fault {
   if (known !== undefined) return known;
   // Not told by its looks: EPIPE could be an SQLSTATE.
   if ((error as Error).name !== 'PostgresError') return 'lost'; // ECONNRESET, CONNECTION_CLOSED ...
-  if (/^(53|58)/.test(code)) return 'refused'; // out of disk, memory or descriptors; I/O errors
+  if (/^(53|58)/.test(code)) return 'refused'; // out of disk, memory or descriptors, and I/O errors
   return /^(08|57P)/.test(code) ? 'lost' : 'statement'; // connection exceptions, shutdown, crash
 }
 

@@ -10,7 +10,7 @@ export interface GateOptions {
   readonly reserved?: number;
   /** Calls inside and waiting. One more is rejected at once. */
   readonly callsMax: number;
-  /** What one caller may have of both; the service's own calls may have all. */
+  /** What one caller may have of both. The service's own calls may have all. */
   readonly share?: Share;
 }
 
@@ -74,7 +74,7 @@ export function createGate({ places, reserved = 0, callsMax, share = WHOLE }: Ga
     if (calls?.size === 0) waiting.delete(caller);
   }
 
-  /** The oldest call of the first caller that may enter; that caller goes behind the others. */
+  /** The oldest call of the first caller that may enter. That caller goes behind the others. */
   function admitNext(): void {
     for (const [caller, calls] of waiting) {
       const [admit] = calls;
@@ -117,7 +117,7 @@ export function createGate({ places, reserved = 0, callsMax, share = WHOLE }: Ga
       callsFrom.giveBack(deadline.address);
       admitNext();
     },
-    /** true: the caller has a reserved place. false: none is free, and the caller enters like everybody. */
+    /** true: the caller has a reserved place. false: none is free, and the caller enters like all others. */
     takeReserved(): boolean {
       if (insideReserved >= reserved) return false;
       insideReserved++;

@@ -8,10 +8,10 @@ import { openWorkClient } from './pool.js';
 /** From dist/src/db to the project's sql folder. */
 const SQL_FOLDER = fileURLToPath(new URL('../../../sql', import.meta.url));
 
-/** Any two processes take the same lock; the number has no meaning beyond being ours. */
+/** Any two processes take the same lock. The number has no meaning beyond being ours. */
 export const MIGRATION_LOCK = 7_200_001;
 
-/** The database was migrated by newer code; running on it would guess at its meaning. */
+/** The database was migrated by newer code. Running on it would guess at its meaning. */
 export class NewerDatabaseError extends Error {
   override name = 'NewerDatabaseError';
 }
@@ -27,7 +27,7 @@ export interface Migration {
 }
 
 /**
- * Applies what is missing and returns the version reached; all of it or, when a file fails, nothing. Safe when several
+ * Applies what is missing and returns the version reached. All of it or, when a file fails, nothing. Safe when several
  * processes start at once: the second waits for the first and finds nothing to do. Throws NewerDatabaseError when the
  * database is ahead of the files.
  */
@@ -40,7 +40,7 @@ export async function migrate(
   try {
     const newest = version ?? (await migrations.getMaxVersion());
     if (!Number.isFinite(newest)) throw new Error(`no migrations in ${folder}`);
-    // LIMIT: behind this, nothing has a deadline, for a migration and whoever waits for one may take their time; on a
+    // LIMIT: behind this, nothing has a deadline, for a migration and a node that waits for one may take their time. On a
     // link that falls silent meanwhile the operating system ends it, after a quarter of an hour or so. The common
     // start finds nothing to do and ends here.
     if (await within(performance.now() + LOOK_MS_MAX, isBehind(sql, migrations, newest))) {
@@ -69,7 +69,7 @@ const migrationsOf = (sql: postgres.Sql, folder: string) =>
 
 /** Begins the transaction as well, which a standby refuses: only a database that we may write to is up to date. */
 async function isBehind(sql: postgres.Sql, migrations: Postgrator, newest: number): Promise<boolean> {
-  // Whoever waits for the lock must see what the other one did: hence no snapshot from before.
+  // A node that waited for the lock must see what the other one did: hence no snapshot from before.
   await sql`begin isolation level read committed read write`;
   return isBelow(await migrations.getDatabaseVersion(), newest);
 }

@@ -31,7 +31,7 @@ export type Notice = Change & { readonly id: string };
 
 export const noticeOf = (change: Change): Notice => ({ ...change, id: randomUUID() });
 
-/** Hands a notice to this node's relay; resolves once live sockets follow it, rejects when the relay does not answer. */
+/** Hands a notice to this node's relay. Resolves once live sockets follow it, rejects when the relay does not answer. */
 export type Tell = (notice: Notice) => Promise<void>;
 
 /** The channel of LISTEN and NOTIFY. */
@@ -75,10 +75,10 @@ const kinds = new Set([
   'report_asked',
 ]);
 
-/** null for anything another version of this service might send; the gap detection does not depend on it. */
+/** null for anything another version of this service might send. The gap detection does not depend on it. */
 export function readNotice(payload: string): Notice | Question | null {
   try {
-    const notice = JSON.parse(payload) as Notice | Question; // ours or that of another version; checked as far as we use it blindly
+    const notice = JSON.parse(payload) as Notice | Question; // ours or that of another version. Checked as far as we use it blindly
     return typeof notice.id === 'string' && kinds.has(notice.kind) ? notice : null;
   } catch {
     // Expected: a payload that is not ours.

@@ -27,7 +27,7 @@ export interface NoticeListener {
 
 export interface NoticeListenerOptions {
   readonly url: string;
-  /** The pool through which this node calls itself; a heartbeat must take the way the notices take. */
+  /** The pool through which this node calls itself. A heartbeat must take the way the notices take. */
   readonly database: Database;
   readonly onNotice: (notice: Notice | Question) => void;
   /** Notices may have been missed: everything held must be read again. Also called after the first LISTEN. */
@@ -38,8 +38,8 @@ export interface NoticeListenerOptions {
 }
 
 /**
- * Listens until closed. Each second the node notifies itself; 3 s without hearing that is a gap, as is a connection
- * lost and found again: a half-open connection looks alive to everybody but the one who waits for its own voice.
+ * Listens until closed. Each second the node notifies itself. 3 s without hearing that is a gap, as is a connection
+ * lost and found again: a half-open connection looks alive to all but the one that waits for its own voice.
  */
 export function listenForNotices({
   url,

@@ -8,7 +8,7 @@ import { connect, type Socket } from 'node:net';
 export interface OwnSockets {
   /** For the option `socket` of postgres.js, which its documentation has and its types lack. */
   readonly socket: (target: Target) => Promise<Socket>;
-  /** Destroys all of them at once; from now on there are no new ones. */
+  /** Destroys all of them at once. From now on there are no new ones. */
   close(): void;
 }
 
@@ -28,7 +28,7 @@ export function ownSockets(max = Number.POSITIVE_INFINITY): OwnSockets {
 
   return {
     async socket({ host, port, path }) {
-      // postgres.js attaches its listeners right after this function; an error that `connect` itself finds would
+      // postgres.js attaches its listeners right after this function. An error that `connect` itself finds would
       // come before them, were it called before the first await.
       await null;
       if (closed || opened >= max) throw new EndedError('the client was ended');

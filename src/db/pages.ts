@@ -2,7 +2,7 @@
 import type postgres from 'postgres';
 import type { Sql } from './pool.js';
 
-/** At most `limit` items in the order of their ids, behind the id `after`; null: from the first one on. */
+/** At most `limit` items in the order of their ids, behind the id `after`. null: from the first one on. */
 export interface Page {
   readonly limit: number;
   readonly after: string | null;
@@ -12,7 +12,7 @@ export interface Page {
 export type Fragment = postgres.PendingQuery<postgres.Row[]>;
 
 /**
- * The end of a statement, behind the conditions of its WHERE; `id` is a column that has an index. It reads one row more
+ * The end of a statement, behind the conditions of its WHERE. `id` is a column that has an index. It reads one row more
  * than the page has, which tells that there is another page.
  */
 export const pageBy = (sql: Sql, id: Fragment, { limit, after }: Page) =>

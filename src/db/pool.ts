@@ -16,7 +16,7 @@ export interface Client<S = postgres.Sql> {
 export interface Pool extends Client<Sql> {
   /** When a statement was last answered (ms, monotonic). */
   answeredAt: number;
-  /** What gives back the places of statements that still run although nobody waits for them. */
+  /** What gives back the places of statements that still run although no caller waits for them. */
   readonly abandoned: Set<() => void>;
   /** On connections of its own: a statement whose caller gave up occupies one of the others until the server ends it. */
   readonly reserved: Sql;
@@ -67,7 +67,7 @@ function openClient(url: string, connections: number): Client<Sql> {
 
 /**
  * Who waits for a lock is refused by the server, which surely did nothing then, before our deadline would leave that
- * open; but after the one second PostgreSQL lets pass before it looks for a deadlock.
+ * open, but after the one second PostgreSQL lets pass before it looks for a deadlock.
  */
 const LOCK_MS_MAX = 1200;
 
@@ -116,7 +116,7 @@ function openSingle(url: string, { name, connectS, sockets }: Single): Client {
 const common = ({ socket }: OwnSockets) => ({
   socket,
   max_pipeline: 0, // a statement sent behind another would wait for that one's lock
-  fetch_types: false, // one round trip less on every new connection; we use no array types of our own
+  fetch_types: false, // one round trip less on every new connection. We use no array types of our own
   backoff: () => 0.05, // the breaker does the waiting
   onnotice: () => {},
 });

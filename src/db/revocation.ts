@@ -53,7 +53,7 @@ export interface Revocation {
   readonly who?: Who;
 }
 
-/** Whose tokens are revoked: those of anybody, of a user with or without the rights of a dispatcher, or of one kind alone. */
+/** The tokens that are revoked: those of any user, of a user with or without the rights of a dispatcher, or of one kind alone. */
 type Who = 'any' | 'user' | 'plain' | 'dispatcher';
 
 function only(sql: Sql, who: Who): Fragment {
@@ -153,7 +153,7 @@ interface Revoking extends Pick<TakingBack, 'withLogins' | 'isDemoted'> {
 
 /**
  * CTEs: `revoked` has the user. The first key holder after it needs no acceptance, unless the user revoked: who has the
- * password could otherwise log out everywhere, log in, and have keys that nobody accepted. A setup code of the user is void, too
+ * password could otherwise log out everywhere, log in, and have keys that were not accepted. A setup code of the user is void, too
  * (sql/019): it could be in the hands that the tokens are taken from.
  */
 export const revoking = (

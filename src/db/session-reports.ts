@@ -97,7 +97,7 @@ const ANSWER_MS_MAX = 1000;
 /** The first pause between two looks (ms). Each one is longer by as much, for a relay that does not answer. */
 const LOOK_MS = 25;
 
-/** The row that says that somebody waits. It has no node. */
+/** The row that says that a request waits. It has no node. */
 const WAITS = '';
 
 /** Refuses like `write`, by the deadline. */
@@ -178,7 +178,7 @@ function answeredOf(rows: readonly Omit<Reported, 'report'>[]): number {
   return [...missing.values()].filter((left) => left === 0).length;
 }
 
-/** The answer of one relay thread, while somebody waits for it. Refuses like `write`. */
+/** The answer of one relay thread, while a request waits for it. Refuses like `write`. */
 export async function storeReport(
   database: Database,
   { ask, node, thread, threads, report }: Reported & { readonly ask: string },

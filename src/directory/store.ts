@@ -70,7 +70,7 @@ export async function talkgroupsOf(
 
 /**
  * Of `talkgroups t`, see TalkgroupRow. Only within the seconds around a rotation there are any. One that was announced in the
- * future counts as in use: the clock was ahead and is set back, and nobody knows how long ago that was.
+ * future counts as in use: the clock was ahead and is set back, and it is not known how long ago that was.
  */
 const epochsOf = (sql: Sql) => sql`
   case when t.newest_use_at > now() - interval '5 s' then (

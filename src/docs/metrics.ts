@@ -8,7 +8,7 @@ export const metricsPage: Page = {
   write: (present) => replaceGenerated(present, metricsAsMarkdown()),
 };
 
-/** By the beginning of their names; the first that fits. */
+/** By the beginning of their names: the first that fits. */
 const sections: readonly (readonly [title: string, name: RegExp])[] = [
   ['Relay', /^talkgroup_relay_/],
   ['Floor control', /^talkgroup_floor_/],

@@ -3,7 +3,7 @@
 export interface Page {
   /** From the root of the repository. */
   readonly path: string;
-  /** The page as it should be; `present` is the page as it is, '' when there is none. */
+  /** The page as it should be. `present` is the page as it is, '' when there is none. */
   readonly write: (present: string) => string | Promise<string>;
 }
 

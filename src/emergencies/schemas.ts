@@ -5,7 +5,7 @@ import { InPages } from '../http/paging.js';
 import { Id, Timestamp } from '../http/schemas.js';
 import { Type } from '../typebox.js';
 
-/** `raised`, then `acknowledged` by an administrator, then `cleared`; only the first two are ever listed. */
+/** `raised`, then `acknowledged` by an administrator, then `cleared`. Only the first two are ever listed. */
 const EmergencyState = Type.Enum(['raised', 'acknowledged', 'cleared'], {
   description: 'A list of open emergencies holds none that is `cleared`.',
 });

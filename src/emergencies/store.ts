@@ -10,7 +10,7 @@ import type { Static } from '../typebox.js';
 import type { Emergency } from './schemas.js';
 
 export interface Raise {
-  /** Made by whoever announces it, before it is stored; a repeated try carries it again. */
+  /** Made by the relay that announces it, before it is stored. A repeated try carries it again. */
   readonly id: string;
   readonly user: UserId;
   readonly talkgroup: TalkgroupId;
@@ -36,7 +36,7 @@ export async function raiseEmergency(
   { id, user, talkgroup, lat, lng, alt, raisedAt, notice }: Raise,
 ): Promise<Raised> {
   try {
-    // The update changes nothing; it makes `returning` name the one that is open, this or another.
+    // The update changes nothing. It makes `returning` name the one that is open, this or another.
     const [open] = await database.write<{ id: string }>(
       deadline,
       (sql) => sql`
@@ -59,7 +59,7 @@ export async function raiseEmergency(
   }
 }
 
-/** A notice that is on its way to the other nodes; this node's relay must be told the very same. */
+/** A notice that is on its way to the other nodes. This node's relay must be told the very same. */
 export type EmergencyNotice = Notice & {
   readonly kind: 'emergency_changed';
   readonly talkgroup: TalkgroupId;
@@ -101,9 +101,9 @@ export async function acknowledgeEmergency(
 }
 
 /**
- * A dispatcher may clear any, another user his own, also after he left the talkgroup. `unknown`: no such open emergency; of two
- * who clear it at once, one is told so. Whoever may not is told `forbidden`, member or not: it is no secret, since
- * anybody may join and see it.
+ * A dispatcher may clear any, another user their own, also after they left the talkgroup. `unknown`: no such open emergency. Of two
+ * who clear it at once, one is told so. A user who may not is told `forbidden`, member or not: it is no secret, since
+ * any user may join and see it.
  */
 export async function clearEmergency(
   database: Database,

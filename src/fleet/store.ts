@@ -124,7 +124,7 @@ export async function writeRows(
     ...{ serial: device?.serial ?? null, device_name: device?.name ?? null, site: device?.site ?? null },
   }));
   const statement: Parameters<typeof database.write<{ usernames: string[] }>>[1] =
-    // The update of a device changes nothing; it makes `returning` answer for one that already exists.
+    // The update of a device changes nothing. It makes `returning` answer for one that already exists.
     (sql) => sql`
       with wanted as materialized (
         select username, user_id, hash, code, is_dispatcher, groups, serial, device_name, site

@@ -7,10 +7,10 @@ import type { DeviceId } from '../ids.js';
 import type { LatestFix, ReportedFix } from '../protocol/fix.js';
 import type { StoredTimes } from './store.js';
 
-/** Resolves after commit; false: no such device. Refuses like `Database.write`, the fixes of one statement all alike. */
+/** Resolves after commit. false: no such device. Refuses like `Database.write`, the fixes of one statement all alike. */
 export type StoreFix = (deadline: Deadline, fix: ReportedFix) => Promise<boolean>;
 
-/** Stores fixes of different devices in one statement; resolves after commit. */
+/** Stores fixes of different devices in one statement. Resolves after commit. */
 type StoreFixes = (deadline: Deadline, fixes: readonly ReportedFix[]) => Promise<StoredTimes>;
 
 /** Time from the start of a statement to the start of the next (ms). A single position is stored at once. */

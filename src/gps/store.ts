@@ -13,7 +13,7 @@ import type { DevicePosition, StoredFix } from './schemas.js';
 export type StoredTimes = ReadonlyMap<DeviceId, number | null>;
 
 /**
- * Replaces the fixes before, each under a new id; of each device at most one may be given. Resolves after commit. A report
+ * Replaces the fixes before, each under a new id. Of each device at most one may be given. Resolves after commit. A report
  * without a time is of now and replaces any other. One with a time replaces none that is newer, and is at most `aheadMsMax`
  * ahead. What is stored beyond that came from a clock of the service that was ahead.
  */

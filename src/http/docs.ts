@@ -87,7 +87,7 @@ export async function documentOf(routes: readonly FastifyPluginAsyncTypebox[]): 
   }
 }
 
-/** Everything the page needs comes from this server; its styles are set by script. */
+/** Everything the page needs comes from this server. Its styles are set by script. */
 const PAGE_POLICY = {
   'default-src': "'none'",
   'script-src': "'self'",

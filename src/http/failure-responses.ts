@@ -3,7 +3,7 @@ import { type RefusalCode, refusalCodes } from '../errors.js';
 import { advice, badRequestAdvice, textOf } from './advice.js';
 import type { BadRequests } from './bad-requests.js';
 
-/** References to the responses of all codes, one for each status; adds to `responses` those that it lacks. */
+/** References to the responses of all codes, one for each status. Adds to `responses` those that it lacks. */
 export function refer(
   responses: Record<string, object>,
   codes: ReadonlySet<RefusalCode>,

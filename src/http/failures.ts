@@ -12,7 +12,7 @@ export const failureAnswerer =
     counts.refused[refusal.code]++;
     if (refusal.code === 'internal') request.log.error({ err: error }, 'request failed');
     const { statusCode, headers = {}, message } = httpErrorOf(refusal);
-    // fastify closes the connection after a refused body; the bytes still unread would then reset it before the
+    // fastify closes the connection after a refused body. The bytes still unread would then reset it before the
     // client has read its answer. Node discards them instead, for as long as a request may take.
     reply.removeHeader('connection');
     void reply.code(statusCode).headers(headers).send(bodyOf(message));
@@ -27,7 +27,7 @@ export function refusalOf(error: unknown): AppError {
   return new AppError(meanings.get(statusCode) ?? 'internal');
 }
 
-/** What fastify and its plugins mean by a status; their own sentences are not shown, some repeat the URL. */
+/** What fastify and its plugins mean by a status. Their own sentences are not shown, some repeat the URL. */
 const meanings = new Map<unknown, RefusalCode>([
   [400, 'bad_request'],
   [403, 'unknown_path'], // a dot file under /docs/static

@@ -69,7 +69,7 @@ export function createListener(options: ListenerOptions): Listener {
   const { config, certificate, counts, overflow, commonHeaders } = options;
   /** The newest response of each connection, finished or not. */
   const newest = new WeakMap<Duplex, ServerResponse>();
-  /** Connections that had their last answer; what still arrives on them is discarded. */
+  /** Connections that had their last answer. What still arrives on them is discarded. */
   const refused = new WeakSet<Duplex>();
   /** Connections of CONNECT, which Node's parser leaves. */
   const tunnels = new WeakSet<Duplex>();
@@ -167,7 +167,7 @@ export function createListener(options: ListenerOptions): Listener {
       ([name, value]) => `${name}: ${value}`,
     );
     socket.end([`HTTP/1.1 ${status} ${STATUS_CODES[status]}`, ...lines, '', body].join('\r\n'));
-    // A request that is late must not be carried out after its 408; everything of it that came has been read.
+    // A request that is late must not be carried out after its 408. Everything of it that came has been read.
     if (code === 'request_timeout') socket.destroy();
     else setTimeout(() => socket.destroy(), LINGER_MS_MAX).unref();
   }
@@ -175,7 +175,7 @@ export function createListener(options: ListenerOptions): Listener {
   return { serve, answerClientError };
 }
 
-/** Codes of Node and of its parser; every other HPE_... is a bad request. */
+/** Codes of Node and of its parser. Every other HPE_... is a bad request. */
 const clientFaults: Readonly<Record<string, RefusalCode>> = {
   ERR_HTTP_REQUEST_TIMEOUT: 'request_timeout',
   HPE_HEADER_OVERFLOW: 'headers_too_large',
@@ -189,12 +189,12 @@ function createServerFor({ config, certificate }: Pick<ListenerOptions, 'config'
     connectionsCheckingInterval: 500, // the two above are late by at most this
     keepAliveTimeout: 65_000, // longer than the 60 s most proxies keep an idle connection
     maxHeaderSize: config.HEADER_BYTES,
-    requireHostHeader: false, // Node would answer without a body; faultOf looks instead
+    requireHostHeader: false, // Node would answer without a body. `faultOf` looks instead
   } satisfies ServerOptions;
   if (certificate === null) return createServer(limits);
   const { cert, key } = certificate;
   const server = createTlsServer({ ...limits, cert, key, handshakeTimeout: limits.headersTimeout });
-  // Node's own listener begins the handshake. A crowd of them would keep the thread for its whole length.
+  // Node's own listener begins the handshake. Many at once would keep the thread for its whole length.
   const pace = paced();
   for (const begin of server.listeners('connection') as ((socket: Socket) => void)[]) {
     server.off('connection', begin);

@@ -89,6 +89,6 @@ async function inPieces<Name extends string, Item>(
   }
   pieces.push(Buffer.from(closing));
   reply.type('application/json; charset=utf-8');
-  // Bytes are sent as they are; for fastify's types they are the body that they spell.
+  // Bytes are sent as they are. For fastify's types they are the body that they spell.
   return Buffer.concat(pieces) as unknown as Answer<Name, Item>;
 }

@@ -131,7 +131,7 @@ const HEADERS = {
   },
 };
 
-/** The value with a reference in place of each schema that has a title; those are put into `schemas`. */
+/** The value with a reference in place of each schema that has a title. Those are put into `schemas`. */
 function nameSchemas(value: unknown, schemas: Record<string, Schema>): unknown {
   if (Array.isArray(value)) return value.map((item) => nameSchemas(item, schemas));
   if (typeof value !== 'object' || value === null) return value;

@@ -106,7 +106,7 @@ const BACKLOG = 4096;
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { config, certificate, guard, ready, log, routes, overflow = new Map() } = options;
   const counts = newHttpCounts();
-  /** Monotonic (ms); null: not draining. */
+  /** Monotonic (ms). null: not draining. */
   let drainedAt: number | null = null;
 
   const answerFailure = failureAnswerer(counts);
@@ -143,7 +143,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     counted.count(request, reply, bytes);
   });
 
-  // Clock, path and method, caller, body: 404 and 405 for everybody, then 401, 403, 400.
+  // Clock, path and method, caller, body: 404 and 405 for all, then 401, 403, 400.
   const registered = listRoutes(app);
   startClock(app);
   refuseUnknown(app, registered);
@@ -162,7 +162,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     logAnswer(request, reply);
   });
 
-  /** What users of an answer rely on; the headers that tell a browser how to show a page say nothing of a refusal. */
+  /** What users of an answer rely on. The headers that tell a browser how to show a page say nothing of a refusal. */
   function commonHeaders({ headers: { origin } }: IncomingMessage): Record<string, string> {
     const isAllowed = origin !== undefined && config.CORS_ORIGINS?.includes(origin);
     return {
@@ -231,7 +231,7 @@ function watchConnections(app: FastifyInstance, opened: 'connection' | 'secureCo
   };
 }
 
-/** Answers are JSON; the pages under /docs have a policy of their own. */
+/** Answers are JSON. The pages under /docs have a policy of their own. */
 const NOTHING_TO_LOAD = {
   useDefaults: false,
   directives: { 'default-src': ["'none'"], 'frame-ancestors': ["'none'"] },
@@ -246,13 +246,13 @@ const NOT_STORED = { 'cache-control': 'no-store' };
 function allowOrigins(app: FastifyInstance, origins: readonly string[]): void {
   const origin = [...origins];
   app.register(cors, {
-    // Only a real preflight is answered by the plugin; any other OPTIONS is a wrong method like the rest.
+    // Only a real preflight is answered by the plugin. Any other OPTIONS is a wrong method like the rest.
     delegator: async (request: FastifyRequest) => ({
       origin,
       preflight: request.headers.origin !== undefined && 'access-control-request-method' in request.headers,
       methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
       exposedHeaders: EXPOSED,
-      maxAge: 600, // seconds; browsers cap it at 600 to 7200
+      maxAge: 600, // seconds. Browsers cap it at 600 to 7200
     }),
   });
 }

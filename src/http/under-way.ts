@@ -173,7 +173,7 @@ export function limitAnswers(bytesMax = WAITING_BYTES_MAX) {
     /** Throws `too_many_requests` when so many bytes more are too many. */
     admit(request: Asking, bytes: number): void {
       if (bytes < SMALL_BYTES) return;
-      // The first one always fits, however long: nobody could read it otherwise.
+      // The first one always fits, however long: it could not be read otherwise.
       const fits = (others: number, max: number) => others === 0 || others + bytes <= max;
       const ofOwner = waitingOf.get(ownerOf(request)) ?? 0;
       if (!fits(waiting, bytesMax) || !fits(ofOwner, WAITING_SHARE * bytesMax))

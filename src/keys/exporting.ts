@@ -27,7 +27,7 @@ export interface ExportParts {
 
 /**
  * The newest epochs that the key holder may have, as GET /keys/epochs answers them, in one page. It is for one key holder, and
- * whoever has only this file opens nothing. null: the key holder gets none.
+ * this file alone opens nothing. null: the key holder gets none.
  */
 export async function exportEpochs(
   { database, keyring, log, ms }: ExportParts,

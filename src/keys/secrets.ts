@@ -63,9 +63,9 @@ export function renewSecretOf(
   });
 }
 
-/** Talkgroups read and written at a time: one short statement, for whoever changes one of them waits for it. */
+/** Talkgroups read and written at a time: one short statement, because a change of one of them waits for it. */
 const BATCH = 500;
-/** A command has no request behind it; a batch that takes longer finds the database unwell. */
+/** A command has no request behind it. A batch that takes longer finds the database unwell. */
 const BATCH_MS_MAX = 10_000;
 
 /**

@@ -11,7 +11,7 @@ import type { StoredSecret } from './wrapping.js';
 export interface EpochQuery {
   readonly talkgroup: TalkgroupId;
   readonly holder: HolderId;
-  /** null: the owner of the holder, whoever that is. */
+  /** null: the owner of the holder, any user. */
   readonly user: UserId | null;
   /** The newest counter of the page. null: the present one. */
   readonly from: number | null;
@@ -84,7 +84,7 @@ export async function noteUse(database: Database, deadline: Deadline, holder: Ho
   );
 }
 
-/** How many talkgroups' secrets each key wraps; null: none does. */
+/** How many talkgroups' secrets each key wraps. null: none does. */
 export function secretsByKey(
   database: Database,
   deadline: Deadline,
@@ -178,7 +178,7 @@ export interface SecretChange {
   readonly to: StoredSecret;
 }
 
-/** Replaces the secrets that are still what they were; how many. The act names no talkgroup. */
+/** Replaces the secrets that are still what they were, and answers how many. The act names no talkgroup. */
 export async function replaceSecrets(
   database: Database,
   deadline: Deadline,

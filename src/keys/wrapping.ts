@@ -17,10 +17,10 @@ export interface StoredSecret {
 }
 
 export interface Keyring {
-  /** Id of the key that wraps; null without keys. */
+  /** Id of the key that wraps. null without keys. */
   readonly wrapsWith: string | null;
   has(keyId: string): boolean;
-  /** A secret ready to be stored; without keys it stays as it is. */
+  /** A secret ready to be stored. Without keys it stays as it is. */
   wrap(talkgroup: TalkgroupId, secret: Buffer): StoredSecret;
   /** The secret. `damaged`: changed since it was wrapped, or that of another talkgroup. */
   unwrap(talkgroup: TalkgroupId, stored: StoredSecret): Buffer | 'unknown_key' | 'damaged';
@@ -87,7 +87,7 @@ function open({ key, talkgroup, bytes }: { key: KeyObject; talkgroup: TalkgroupI
 }
 
 /**
- * Keys from a comma-separated text; null when one is not 32 bytes in base64 or hexadecimal, does not look drawn at
+ * Keys from a comma-separated text. null when one is not 32 bytes in base64 or hexadecimal, does not look drawn at
  * random, or stands there twice. As key objects they show their bytes to no log and no JSON.
  */
 export function readKeys(text: string): readonly KeyObject[] | null {
@@ -109,10 +109,10 @@ function readKey(text: string): Buffer | null {
   return isWhole && bytes.length === KEY_BYTES ? bytes : null;
 }
 
-/** Of 32 random bytes 30 differ; the chance that one of these rules turns a drawn key away is below 10^-13. */
+/** Of 32 random bytes 30 differ. The chance that one of these rules turns a drawn key away is below 10^-13. */
 function looksDrawn(bytes: Buffer): boolean {
   const isTyped = bytes.every((byte) => byte >= 0x20 && byte < 0x7f);
   const steps = new Set(bytes.map((byte, at) => byte - (bytes[at - 1] ?? 0)).subarray(1));
-  const isCounted = steps.size === 1; // 00 01 02 ..., the key of many documents; all zeros as well
+  const isCounted = steps.size === 1; // 00 01 02 ..., the key of many documents, and all zeros
   return !isTyped && !isCounted && new Set(bytes).size >= KEY_BYTES / 2;
 }

@@ -23,7 +23,7 @@ const PASSWORD = 'sandbox';
 const UNITS = 50;
 const TALKGROUPS = ['Fire 1', 'Fire 2', 'Medical', 'Logistics', 'Night shift'];
 const SITES = ['North', 'Harbour', 'South'];
-/** Each unit is in two talkgroups, so 20 are in each, and somebody talks there a fifth of the time. */
+/** Each unit is in two talkgroups, so 20 are in each, and a unit talks there a fifth of the time. */
 const TALKING = 0.02;
 const AREA = { lat: 53.55, lng: 9.99, km: 8 };
 const UNIT_NAMES = Array.from({ length: UNITS }, (_, at) => `unit-${String(at + 1).padStart(2, '0')}`);

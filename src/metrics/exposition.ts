@@ -28,7 +28,7 @@ function samplesOf(family: Family, now: Snapshot): string[] {
   return samples.map(([labels, value]) => sample(name, labels, value));
 }
 
-/** In seconds; each bucket counts what is in those below it as well. */
+/** In seconds. Each bucket counts what is in those below it as well. */
 function samplesOfTimes(name: string, labels: Labels, { boundsMs, counts, sumMs }: Histogram): string[] {
   let count = 0;
   const buckets = counts.map((inBucket, index) => {

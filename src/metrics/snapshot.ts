@@ -26,7 +26,7 @@ export interface Snapshot {
   readonly limits: Pick<Limits, 'counts' | 'forgotten'>;
   /** Positions reported by REST. */
   readonly fixes: FixCounts;
-  /** In Unix time (ms); null without TLS. */
+  /** In Unix time (ms). null without TLS. */
   readonly certificateExpiries: Readonly<Record<Presented, number>> | null;
   readonly thread: ThreadFigures;
   readonly process: ProcessFigures;

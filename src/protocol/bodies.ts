@@ -35,7 +35,7 @@ export const axes = {
   alt: 'Altitude in metres above the WGS 84 ellipsoid.',
 } as const;
 
-/** Degrees in WGS 84 and metres above it; the lowest shore and the highest balloon are well inside. */
+/** Degrees in WGS 84 and metres above it. The lowest shore and the highest balloon are well inside. */
 export type Position = Static<typeof Position>;
 export const Position = Type.Object({
   lat: Type.Number({ minimum: -90, maximum: 90, description: axes.lat }),

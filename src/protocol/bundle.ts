@@ -35,7 +35,7 @@ export function encodeBundle(frames: readonly ArrayBuffer[]): ArrayBuffer {
   return bytes.buffer;
 }
 
-/** The frames of a message as a receiver gets it, one or a bundle's, payloads being views of it; or why it is none. */
+/** The frames of a message as a receiver gets it, one or a bundle's, payloads being views of it, or why it is none. */
 export function decodeFrames(
   bytes: Uint8Array,
   payloadBytesMax = PAYLOAD_BYTES_MAX,

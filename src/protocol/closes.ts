@@ -9,7 +9,7 @@ export interface Close {
   readonly sentTo: 'handshake' | 'session' | 'both' | null;
 }
 
-/** RFC 6455 section 7.4.1 and the IANA registry (1012, 1013); what a client does with each is listed in docs/protocol.md. */
+/** RFC 6455 section 7.4.1 and the IANA registry (1012, 1013). What a client does with each is listed in docs/protocol.md. */
 export const closes = {
   normal: { code: 1000, reason: '', sentTo: null },
   /** Of a socket whose session goes on over another one. */

@@ -15,7 +15,7 @@ export type Primitives = {
   sha512(data: Uint8Array): Uint8Array;
   /** `key`: 16 bytes. */
   aes128Gcm(key: Uint8Array): Aead;
-  /** Bytes that nobody can predict. */
+  /** Bytes that cannot be predicted. */
   randomBytes(bytes: number): Uint8Array;
 };
 
@@ -135,7 +135,7 @@ export function fromBase64url(text: string): Uint8Array<ArrayBuffer> | null {
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
-/** The 16 bytes of a UUID. Throws on any other text: a key for nobody must not come to be. */
+/** The 16 bytes of a UUID. Throws on any other text: a key for no user must not come to be. */
 export function uuidBytes(uuid: string): Uint8Array<ArrayBuffer> {
   if (!UUID.test(uuid)) throw new TypeError(`not a UUID: ${uuid}`);
   const digits = uuid.replaceAll('-', '');

@@ -16,7 +16,7 @@ export const VERSION_MASK = 0xc0;
 export const VERSION_1 = 0x40;
 export const KIND_MASK = 0x30;
 export const KIND_AUDIO = 0x00;
-/** Several frames in one message; sent by the server alone. */
+/** Several frames in one message. Sent by the server alone. */
 export const KIND_BUNDLE = 0x10;
 export const START = 0x08;
 export const END = 0x04;
@@ -25,7 +25,7 @@ export const ENCRYPTED = 0x01;
 
 export type FrameFault = 'too_short' | 'bad_version' | 'bad_kind' | 'empty' | 'too_long';
 
-/** Names what is structurally wrong with a frame, or null; allocates nothing and never throws. */
+/** Names what is structurally wrong with a frame, or null. Allocates nothing and never throws. */
 export function checkFrame(view: DataView, payloadBytesMax: number): FrameFault | null {
   if (view.byteLength < HEADER_BYTES) return 'too_short';
   const flags = view.getUint8(FLAGS_AT);
@@ -36,14 +36,14 @@ export function checkFrame(view: DataView, payloadBytesMax: number): FrameFault 
   return payloadBytes > payloadBytesMax ? 'too_long' : null;
 }
 
-/** Writes the server's nine bytes (the whole flags byte, sender, burst) in place; plain numbers, for it runs once per frame. */
+/** Writes the server's nine bytes (the whole flags byte, sender, burst) in place. Plain numbers, for it runs once per frame. */
 export function stampFrame(view: DataView, flags: number, session: number, burst: number): void {
   view.setUint8(FLAGS_AT, flags);
   view.setUint32(SENDER_AT, session);
   view.setUint32(BURST_AT, burst);
 }
 
-// The readers expect a frame that passed checkFrame; on fewer than 16 bytes they throw RangeError.
+// The readers expect a frame that passed checkFrame. On fewer than 16 bytes they throw RangeError.
 
 /** The flags byte: version, kind, START, END, EMERGENCY, ENCRYPTED. */
 export const readFlags = (view: DataView): number => view.getUint8(FLAGS_AT);
@@ -55,12 +55,12 @@ export const readFlagsAndEpoch = (view: DataView): number => view.getUint16(FLAG
 export const readSequence = (view: DataView): number => view.getUint16(SEQUENCE_AT);
 /** The talkgroup's number, not its UUID. */
 export const readTalkgroup = (view: DataView): number => view.getUint32(TALKGROUP_AT);
-/** The talker's session number; true only after the server stamped it. */
+/** The talker's session number. True only after the server stamped it. */
 export const readSender = (view: DataView): number => view.getUint32(SENDER_AT);
-/** The number of the talk burst in the talker's session; true only after the server stamped it. */
+/** The number of the talk burst in the talker's session. True only after the server stamped it. */
 export const readBurst = (view: DataView): number => view.getUint32(BURST_AT);
 
-/** A frame taken apart; `flags` holds START, END, EMERGENCY and ENCRYPTED, version and kind are fixed. */
+/** A frame taken apart. `flags` holds START, END, EMERGENCY and ENCRYPTED, version and kind are fixed. */
 export type Frame = {
   flags: number;
   epoch: number;
@@ -71,7 +71,7 @@ export type Frame = {
   payload: Uint8Array;
 };
 
-/** A new buffer with header and a copy of the payload; what a client need not know (epoch, sender, burst) is 0. */
+/** A new buffer with header and a copy of the payload. What a client need not know (epoch, sender, burst) is 0. */
 export function encodeFrame(
   frame: Partial<Frame> & Pick<Frame, 'sequence' | 'talkgroup' | 'payload'>,
 ): Uint8Array<ArrayBuffer> {
@@ -102,7 +102,7 @@ export function decodeFrame(bytes: Uint8Array, payloadBytesMax = PAYLOAD_BYTES_M
   };
 }
 
-/** The running number nearest to `last` that has these low 16 bits; may lie before `last`, and below 0 only for a stray early frame. */
+/** The running number nearest to `last` that has these low 16 bits. May lie before `last`, and below 0 only for a stray early frame. */
 export function unwrapSequence(last: number, sequence: number): number {
   // Shifting left then right sign-extends the 16-bit difference: half the range back, half ahead.
   return last + (((sequence - last) << 16) >> 16);

@@ -12,7 +12,7 @@ interface Runtime {
   readonly arch: string;
 }
 
-/** Null when the release is new enough; the engine decides about newer ones. */
+/** Null when the release is new enough. The engine decides about newer ones. */
 export function releaseRefusal(version: string): string | null {
   const [major = 0, minor = 0] = version.replace(/^v/, '').split('.').map(Number);
   if (major > OLDEST[0] || (major === OLDEST[0] && minor >= OLDEST[1])) return null;

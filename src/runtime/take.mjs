@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 
-/** The folder's name inside `folder`, whose bin/node is the pinned one; `announce` is called before a download. */
+/** The folder's name inside `folder`, whose bin/node is the pinned one. `announce` is called before a download. */
 export function takeNode({ pin, folder, announce = () => {} }) {
   const name = `${pin.package}-${pin.version}`;
   if (existsSync(join(folder, name))) return name;
@@ -66,7 +66,7 @@ function put(from, to) {
   }
 }
 
-/** Its output; what it writes to standard error goes to ours. */
+/** Its output. What it writes to standard error goes to ours. */
 function run(command, args) {
   const { status, stdout, error } = spawnSync(command, args, {
     encoding: 'utf8',

@@ -78,7 +78,7 @@ export function managedTalkgroups(
   );
 }
 
-/** Makes a fresh secret ready to be stored; `wrappedBy` names the key that wraps it, null: none does. */
+/** Makes a fresh secret ready to be stored. `wrappedBy` names the key that wraps it, null: none does. */
 export type WrapSecret = (
   talkgroup: TalkgroupId,
   secret: Buffer,
@@ -131,7 +131,7 @@ export interface Changed {
 }
 
 /**
- * The talkgroup after the change; without settings it stays as it is. A talkgroup that becomes `required` rotates, and all
+ * The talkgroup after the change. Without settings it stays as it is. A talkgroup that becomes `required` rotates, and all
  * present members may have its keys. One that is `required` no longer rotates as well: members without keys get the new one
  * and none of the time before. null: no such talkgroup.
  */

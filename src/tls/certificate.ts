@@ -12,7 +12,7 @@ export interface CertificateFiles {
 export interface Certificate {
   readonly cert: Buffer;
   readonly key: Buffer;
-  /** Of both contents; two pairs with the same digest are the same pair. */
+  /** Of both contents. Two pairs with the same digest are the same pair. */
   readonly digest: string;
   /** Of the first certificate of the chain, in Unix time (ms). */
   readonly validFromMs: number;
@@ -28,7 +28,7 @@ export type CertificateReading =
   | { readonly kind: 'pair'; readonly pair: Certificate }
   | { readonly kind: 'unusable'; readonly digest: string | null; readonly reason: string };
 
-/** Settings that name the files; null without TLS. */
+/** Settings that name the files. null without TLS. */
 export function certificateFiles(config: {
   readonly TLS_CERT_FILE?: string | undefined;
   readonly TLS_KEY_FILE?: string | undefined;

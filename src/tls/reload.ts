@@ -23,7 +23,7 @@ interface Options {
   readonly log: { warn(fields: object, message: string): void };
 }
 
-/** What macOS allows for the path of a socket; Linux allows 107. */
+/** What macOS allows for the path of a socket. Linux allows 107. */
 const PATH_BYTES_MAX = 103;
 /** A command asks once. */
 const ASKERS_MAX = 8;

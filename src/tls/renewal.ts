@@ -54,7 +54,7 @@ export function createCertificateRenewal(options: Options): CertificateRenewal {
   const { files, first, rest, relay, everyMs = LOOK_MS, nowMs = Date.now, log } = options;
   let onRest = first;
   let onRelay = first;
-  /** Logged last; the same state of the files is logged once. */
+  /** Logged last. The same state of the files is logged once. */
   let logged = '';
   let timer: NodeJS.Timeout | null = null;
   let last: Promise<unknown> = Promise.resolve();
@@ -157,7 +157,7 @@ const reasons: Readonly<Record<Exclude<RelayAnswer, 'presented'>, string>> = {
 
 const isoOf = (ms: number) => new Date(ms).toISOString();
 
-/** Why clients would not accept it at this time; null when they would. */
+/** Why clients would not accept it at this time. null when they would. */
 function unfitAt(nowMs: number, { validFromMs, expiresAtMs }: Certificate): string | null {
   if (expiresAtMs <= nowMs) return `the certificate in TLS_CERT_FILE expired ${isoOf(expiresAtMs)}`;
   if (validFromMs > nowMs)

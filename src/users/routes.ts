@@ -158,7 +158,7 @@ export const userRoutes =
         const now = await store.accountOf(database, deadline, user);
         if (now?.role !== 'user') throw notPlainUser(now);
       }
-      // Whoever repeats a request that was not confirmed wants to know that the relay follows.
+      // A client that repeats a request that was not confirmed wants to know that the relay follows.
       await confirmAll(tell, notices ?? [noticeOf({ kind: 'user_promoted', user })], deadline);
       return { user: { ...account, dispatcher: body.dispatcher } };
     });

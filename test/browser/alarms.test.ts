@@ -277,7 +277,7 @@ t.test('the emergency button keeps its talkgroup while the pointer is on it', as
 });
 
 t.test(
-  'the menu of a tile raises in its own talkgroup, and the alarm is seen while somebody talks',
+  'the menu of a tile raises in its own talkgroup, and the alarm is seen while a user talks',
   async (t) => {
     const s = await service(t);
     const [ann, bob] = [await s.person('ann'), await s.person('bob')];

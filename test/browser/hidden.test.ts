@@ -1,4 +1,4 @@
-// The console in a tab that nobody looks at: its radio goes on, and what it shows is right when it is looked at again.
+// The console in a tab that is not looked at: its radio goes on, and what it shows is right when it is looked at again.
 import assert from 'node:assert/strict';
 import t from 'tap';
 import { startChromium } from '../helpers/browser/chromium.js';

@@ -1,4 +1,4 @@
-// Names of talkgroups and users as anybody may choose them: they are text everywhere, and never become a part of the page.
+// Names of talkgroups and users as any user may choose them: they are text everywhere, and never become a part of the page.
 import t from 'tap';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { desk } from '../helpers/browser/desk.js';

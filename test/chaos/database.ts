@@ -54,7 +54,7 @@ function folderOf(url: string): string {
   return decodeURIComponent(new URL(url).hostname);
 }
 
-/** kill -9, and resolves when a new one answers: whoever runs the cluster starts it. */
+/** kill -9, and resolves when a new one answers: the runner of the cluster starts it. */
 export async function killPostmaster(sql: postgres.Sql): Promise<void> {
   const [row] = await inTime(sql`select current_setting('data_directory') as folder`);
   const pid = Number.parseInt(await readFile(join(row?.folder, 'postmaster.pid'), 'utf8'), 10);
@@ -63,7 +63,7 @@ export async function killPostmaster(sql: postgres.Sql): Promise<void> {
   await eventually(() => inTime(sql`select 1`), 20_000);
 }
 
-/** What is asked on a connection that dies at that moment may never be answered; then it throws. */
+/** What is asked on a connection that dies at that moment may never be answered. Then it throws. */
 export async function inTime<T>(answer: Promise<T>): Promise<T> {
   const late = pause(2000, undefined, { ref: false }).then(() => {
     throw new Error('the database did not answer the runner');

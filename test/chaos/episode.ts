@@ -41,7 +41,7 @@ export interface Subject<S> {
   readonly whole: S;
   readonly parts: readonly Part[];
   schedule(seed: number, ms: number): ScheduledFault<S>[];
-  /** Resolves when all is well again, with what was measured; throws, with what is not, when that takes too long. */
+  /** Resolves when all is well again, with what was measured. Throws, with what is not, when that takes too long. */
   recover(): Promise<string>;
   /** A history of each part, and when each fault was there. */
   judge(histories: readonly History[], broken: readonly PlayedFault[]): Promise<Breach[]>;
@@ -54,7 +54,7 @@ export interface PlayedFault extends Span {
 
 /** What the runner plays episodes with. */
 export interface Run {
-  /** Has it under load for some seconds. To be called once, before the first episode; what it has, in a line. */
+  /** Has it under load for some seconds. To be called once, before the first episode. What it has, in a line. */
   prepare(): Promise<string>;
   play(seed: number, ms: number): Promise<EpisodeReport>;
   /** What was last logged. */

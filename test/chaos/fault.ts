@@ -20,7 +20,7 @@ export interface Fault<S = Scene> {
 /** By kind. */
 export type Catalogue<S> = Readonly<Record<string, readonly Fault<S>[]>>;
 
-/** One fault of a schedule; times are ms from the episode's start. */
+/** One fault of a schedule. Times are ms from the episode's start. */
 export interface ScheduledFault<S = Scene> {
   readonly name: string;
   /** Its particulars, for people. */
@@ -33,7 +33,7 @@ export interface ScheduledFault<S = Scene> {
 
 const FAULT_MS_MAX = 8000;
 
-/** So many faults, each of another kind, for an episode of so long; the same for the same numbers. */
+/** So many faults, each of another kind, for an episode of so long. The same for the same numbers. */
 export function scheduleOf<S>(
   catalogue: Catalogue<S>,
   { random, episodeMs, count }: { random: Random; episodeMs: number; count: number },
@@ -65,7 +65,7 @@ export function existing<T>(value: T | undefined): T {
   return value;
 }
 
-/** Acts now and every so often; what an act throws is expected, for other faults go on beside it. */
+/** Acts now and every so often. What an act throws is expected, for other faults go on beside it. */
 export function repeat(everyMs: number, act: () => unknown): Mend {
   const isOver = new AbortController();
   const acting = (async () => {

@@ -1,5 +1,5 @@
 // The catalogue of faults. Each draws its particulars from the seed beforehand, so that a schedule is known, and can be
-// had again, before anything happens; what a fault breaks it mends at its end.
+// had again, before anything happens. What a fault breaks it mends at its end.
 import postgres from 'postgres';
 import { END } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
@@ -24,7 +24,7 @@ import { CREW } from './staff.js';
 
 const FAULTS_MAX = 3;
 
-/** One to three faults, each of another kind, for an episode of so long; the same for the same numbers. */
+/** One to three faults, each of another kind, for an episode of so long. The same for the same numbers. */
 export const schedule = (random: Random, episodeMs: number): ScheduledFault[] =>
   scheduleOf(catalogue, { random, episodeMs, count: random.whole(1, FAULTS_MAX) });
 
@@ -165,7 +165,7 @@ async function terminate(sql: postgres.Sql, name: string): Promise<void> {
     where datname = current_database() and application_name like ${name}`);
 }
 
-/** Not by sql.begin: when the postmaster is killed meanwhile, the lock is gone and nobody is to be told. */
+/** Not by sql.begin: when the postmaster is killed meanwhile, the lock is gone, and there is no client to tell. */
 async function lock(url: string, table: string): Promise<Mend> {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
   const locked = sql.unsafe(`begin read write; lock table ${table}`).simple();

@@ -1,7 +1,7 @@
 // What an episode leaves behind for the invariants to judge: facts as they were seen from outside, nothing concluded.
 // All times are milliseconds of the runner's one monotonic clock.
 
-/** One frame as it came out of a radio's socket; `number` and `sentAtMs` are what its talker wrote into the payload. */
+/** One frame as it came out of a radio's socket. `number` and `sentAtMs` are what its talker wrote into the payload. */
 export interface HeardFrame {
   readonly kind: 'frame';
   /** The talkgroup's number. */
@@ -46,7 +46,7 @@ export type Content =
     }
   | { readonly kind: 'lag'; readonly talkgroup: number; readonly missed: number }
   | { readonly kind: 'left'; readonly talkgroup: number }
-  /** ERROR, FLOOR_DENIED or FLOOR_REVOKED: some frame of ours was not taken; null: of no talkgroup in particular. */
+  /** ERROR, FLOOR_DENIED or FLOOR_REVOKED: some frame of ours was not taken. null: of no talkgroup in particular. */
   | { readonly kind: 'refused'; readonly talkgroup: number | null; readonly code: string };
 
 /** One socket of one radio, from its WELCOME or the episode's start to its close or the episode's end. */
@@ -60,10 +60,10 @@ export interface Line {
   readonly closed: { readonly code: number; readonly reason: string } | null;
 }
 
-/** While it lasts nobody may hear the radio there, nor it anybody: from the 200 to the next request that may restore it. */
+/** While it lasts no radio may hear this one there, and this one hears none: from the 200 to the next request that may restore it. */
 export interface Withdrawal {
   readonly radio: number;
-  /** The talkgroup's number; null: all, for the device is disabled. */
+  /** The talkgroup's number. null: all, for the device is disabled. */
   readonly talkgroup: number | null;
   readonly fromMs: number;
   readonly untilMs: number;
@@ -72,7 +72,7 @@ export interface Withdrawal {
 export interface RequestRecord {
   readonly what: string;
   readonly startedAtMs: number;
-  /** When TCP had the connection; null: it was refused. */
+  /** When TCP had the connection. null: it was refused. */
   readonly connectedAtMs: number | null;
   readonly endedAtMs: number;
   /** null: no answer. */
@@ -87,7 +87,7 @@ export interface Span {
   readonly untilMs: number;
 }
 
-/** A time in which the server could not act: from SIGSTOP to SIGCONT; from SIGKILL, or SIGTERM, to the next `Ready`. */
+/** A time in which the server could not act: from SIGSTOP to SIGCONT, or from SIGKILL or SIGTERM to the next `Ready`. */
 export interface Absence extends Span {
   readonly kind: 'stopped' | 'killed' | 'restarted';
 }
@@ -98,7 +98,7 @@ export interface Exit {
   readonly how: number | string | null;
   /** What the runner had asked for. */
   readonly asked: 'nothing' | 'kill' | 'term';
-  /** Since SIGTERM; 0 otherwise. */
+  /** Since SIGTERM. 0 otherwise. */
   readonly afterMs: number;
 }
 
@@ -108,12 +108,12 @@ export interface Footprint {
   readonly descriptors: number;
 }
 
-/** One line of the ledger; a key has one value at a time, and one write or read at a time. */
+/** One line of the ledger. A key has one value at a time, and one write or read at a time. */
 export interface Entry {
   readonly key: string;
   readonly value: string;
   /**
-   * Of a write: `stored`, acknowledged; `unknown`, said so, or the connection broke; `refused`, said that nothing was
+   * Of a write: `stored`, acknowledged. `unknown`, said so, or the connection broke. `refused`, said that nothing was
    * done. `found`: it was read.
    */
   readonly outcome: 'stored' | 'unknown' | 'refused' | 'found';
@@ -121,13 +121,13 @@ export interface Entry {
 
 export interface History {
   readonly lines: readonly Line[];
-  /** Which radio a session number belongs to; over all episodes. */
+  /** Which radio a session number belongs to. Over all episodes. */
   readonly radioOfSession: ReadonlyMap<number, number>;
   readonly withdrawals: readonly Withdrawal[];
-  /** Radios to which something was done, by themselves or by their link; not what befell the whole server. */
+  /** Radios to which something was done, by themselves or by their link. Not what befell the whole server. */
   readonly touched: ReadonlySet<number>;
   readonly requests: readonly RequestRecord[];
-  /** Of these, those to /healthz; they are not among `requests`. */
+  /** Of these, those to /healthz. They are not among `requests`. */
   readonly health: readonly RequestRecord[];
   readonly absences: readonly Absence[];
   /** When the runner itself stood still. */
@@ -140,9 +140,9 @@ export interface History {
   readonly startsLate: boolean;
   /** Numbers of the talkgroups whose floor may be decided elsewhere. First frames are dropped while that takes long. */
   readonly sharedFloors: ReadonlySet<number>;
-  /** Answers that nobody should get who asks what is right. */
+  /** Answers that a right question should never get. */
   readonly surprises: readonly string[];
-  /** In the order of their answers; the last of each key was read when all was quiet again. */
+  /** In the order of their answers. The last of each key was read when all was quiet again. */
   readonly entries: readonly Entry[];
   /** What each key held before the first of them. */
   readonly before: ReadonlyMap<string, string>;

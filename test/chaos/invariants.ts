@@ -21,7 +21,7 @@ export interface Breach {
 /** I6, beyond the time in which server or runner stood still. */
 const ANSWER_MS_MAX = 5000;
 /**
- * I8. The half of all answers come within it; the slowest is allowed more, because on two shared cores a burst of
+ * I8. The half of all answers come within it. The slowest is allowed more, because on two shared cores a burst of
  * bcrypt, a starting PostgreSQL and the runner itself compete with the server for their turn.
  */
 const HEALTH_MS = 100;
@@ -32,7 +32,7 @@ const ASKED_FRAMES_MAX = 28;
 const DESCRIPTORS_MORE = 24;
 /** I7. There are two heaps, resized in steps, and that of the relay's thread is not collected before it is measured. */
 const RESIDENT_MORE_MIB = 96;
-/** The service's DRAIN_MS here is 1 s; what the drain waits for beyond that is bounded by this. */
+/** The service's DRAIN_MS here is 1 s. What the drain waits for beyond that is bounded by this. */
 const EXIT_MS_MAX = 15_000;
 /** A connection so long before the first that was refused was accepted by the process, not only by the kernel. */
 const ACCEPTED_MS = 250;
@@ -55,7 +55,7 @@ export function breaches(history: History): Breach[] {
   );
 }
 
-/** I1: the process ends only by its own decision or by our hand; no bug shows in an exit, a log, a 500 or a 1011. */
+/** I1: the process ends only by its own decision or by our hand. No bug shows in an exit, a log, a 500 or a 1011. */
 function endsOnlyAsAsked({ exits, faults, requests, lines }: History): string[] {
   const ended = exits.flatMap(({ how, asked, afterMs }) => {
     if (asked === 'nothing') return [`the process ended by itself: ${how}`];
@@ -71,7 +71,7 @@ function endsOnlyAsAsked({ exits, faults, requests, lines }: History): string[] 
   ];
 }
 
-/** I2: what a talker handed over after the 200 that withdrew its right, or the listener's, is heard by nobody. */
+/** I2: what a talker handed over after the 200 that withdrew its right, or the listener's, is not heard. */
 function nobodyHearsWithoutTheRight({ lines, withdrawals, radioOfSession }: History): string[] {
   const found: string[] = [];
   for (const { radio, arrivals } of lines) {
@@ -100,8 +100,8 @@ function nobodyHearsWithoutTheRight({ lines, withdrawals, radioOfSession }: Hist
  * I3, as far as it shows from outside.
  *
  * Receiver: of a burst whose beginning (or a snapshot) and end came over the same socket, as many frames came as the
- * end counts, less those before the snapshot. What is missing is covered by LAG or MISSED; or a snapshot came unasked, which
- * says that this receiver was left out for a while; or the socket was closed.
+ * end counts, less those before the snapshot. What is missing is covered by LAG or MISSED, or a snapshot came unasked, which
+ * says that this receiver was left out for a while, or the socket was closed.
  *
  * Talker: on a socket that stayed open and was never refused anything in a talkgroup, every frame handed over there
  * is counted by the end of one of its bursts. Where another node decides the floor, the first ones may be dropped.
@@ -215,7 +215,7 @@ function unsaid({ radio, session, arrivals, sent }: Line, dropped: ReadonlyMap<s
       one.kind === 'ended' && one.talkgroup === talkgroup && one.sender === session ? [one] : [],
     );
     const counted = ends.reduce((sum, end) => sum + end.frames, 0);
-    // Fewer may have been dropped: whoever hears a burst may have come to it late.
+    // Fewer may have been dropped: a listener may have come to the burst late.
     const droppedMax = ends.reduce((sum, end) => sum + (dropped.get(nameOf(end)) ?? 0), 0);
     if (isExcused || (counted <= frames && frames <= counted + droppedMax)) return [];
     return [
@@ -266,7 +266,7 @@ function duplicates(lines: readonly Line[]): string[] {
 
 /**
  * I5: what is read is what was acknowledged last, or one of those said to be unknown, which may happen long after they
- * were given up; never what was refused.
+ * were given up. Never what was refused.
  */
 function writesAreKept({ entries, before, surprises }: History): string[] {
   const keys = new Set(entries.map(({ key }) => key));
@@ -289,7 +289,7 @@ function lostWrites(key: string, before: string | undefined, entries: readonly E
 }
 
 /**
- * I6: whoever got a connection gets an answer within 5 s, not counting what server or runner stood still. No answer is
+ * I6: a client that got a connection gets an answer within 5 s, not counting what server or runner stood still. No answer is
  * allowed where the server was killed, and to a connection that the kernel took when a stopping server did no more.
  */
 function requestsAreAnswered(history: History): string[] {
@@ -348,7 +348,7 @@ function healthIsPrompt({ health, absences, stalls }: History): string[] {
   ];
 }
 
-/** Beyond the eight: whoever has nothing to do with a fault stays connected, be the database away or the server stopped. */
+/** Beyond the eight: a radio that has nothing to do with a fault stays connected, be the database away or the server stopped. */
 function bystandersStay({ lines, touched, absences }: History): string[] {
   if (absences.some(({ kind }) => kind !== 'stopped')) return [];
   return lines.flatMap(({ radio, closed }) =>

@@ -10,7 +10,7 @@ import type { Answer, Call } from './requests.js';
 export interface Ledger {
   /** One write of something, then often a look whether it is there, and a note of both. */
   write(): Promise<void>;
-  /** Reads everything back that was ever written, and begins a new page with that; throws when it is not answered. */
+  /** Reads everything back that was ever written, and begins a new page with that. Throws when it is not answered. */
   close(): Promise<LedgerPage>;
 }
 
@@ -23,11 +23,11 @@ export interface LedgerParts {
   readonly adminToken: string;
   /** Who joins and leaves, and whose devices get fixes. */
   readonly people: readonly Person[];
-  /** Where they join and leave; no radio is there. */
+  /** Where they join and leave. No radio is there. */
   readonly talkgroups: readonly Talkgroup[];
   /** Begins the names of those that it registers. */
   readonly newcomers: string;
-  /** Devices that are switched on and off; nobody uses them. */
+  /** Devices that are switched on and off. No user has them. */
   readonly spareDevices: readonly string[];
 }
 
@@ -109,7 +109,7 @@ export async function openLedger(parts: LedgerParts): Promise<Ledger> {
   };
 }
 
-/** null: an answer that nobody should get who writes what is right. */
+/** null: an answer that a right write should never get. */
 export function outcomeOf({ status, wasConnected, body }: Omit<Answer, 'atMs'>): Entry['outcome'] | null {
   if (status === 200) return 'stored';
   if (status === null) return wasConnected ? 'unknown' : 'refused';

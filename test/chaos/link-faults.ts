@@ -46,7 +46,7 @@ export const hole = (): DrawnLinkFault => ({
     link.hole();
     return () => {
       link.heal();
-      link.reset(); // what is half-open for ever would be found in its own time; an episode has not so much
+      link.reset(); // what is half-open for ever would be found in its own time. An episode has not so much
     };
   },
 });

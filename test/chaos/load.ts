@@ -1,4 +1,4 @@
-// What goes on in every episode: talk in all talkgroups, writes by REST, logins, and somebody who asks for health.
+// What goes on in every episode: talk in all talkgroups, writes by REST, logins, and questions for health.
 import { setTimeout as pause } from 'node:timers/promises';
 import type { Random } from '../helpers/random.js';
 import type { Part } from './episode.js';
@@ -12,7 +12,7 @@ export interface LoadOptions {
   readonly writers: number;
 }
 
-/** Starts all of it; the returned function lets everything come to its end. */
+/** Starts all of it. The returned function lets everything come to its end. */
 export function startLoad(
   scene: Part['scene'],
   { ledger, random, writers }: LoadOptions,

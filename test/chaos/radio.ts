@@ -1,5 +1,5 @@
 // A radio of the crew: the client library holds its connection, and everything that goes over each of its sockets is
-// written down beside it. Its frames are numbered, so that whoever hears one can say which it was.
+// written down beside it. Its frames are numbered, so that a radio that hears one can say which it was.
 import { setTimeout as pause } from 'node:timers/promises';
 import { crc32 } from 'node:zlib';
 import { WebSocket } from 'ws';
@@ -11,7 +11,7 @@ import type { ServerMessage, Snapshot } from '../../src/protocol/types.js';
 import { faultIn } from '../helpers/relay/heard-message.js';
 import { type Arrival, type Content, follow, type Line } from './history.js';
 
-/** Somebody with an account, a device, and the right to be in some talkgroups. */
+/** A person with an account, a device, and the right to be in some talkgroups. */
 export interface Person {
   readonly index: number;
   readonly name: string;
@@ -40,9 +40,9 @@ export interface CrewRadio extends Person {
   readonly isOpen: boolean;
   /** It misbehaves: what it is told is no measure. */
   isAbusive: boolean;
-  /** Hands one frame to the socket; false when there is no open one. */
+  /** Hands one frame to the socket. false when there is no open one. */
   say(talkgroup: Talkgroup, sequence: number, flags: number): boolean;
-  /** A burst of so many frames, in real time; ends early when the floor is refused or the connection lost. */
+  /** A burst of so many frames, in real time. Ends early when the floor is refused or the connection lost. */
   talk(talkgroup: Talkgroup, frames: number): Promise<void>;
   /** Sends text as it is. */
   sayText(text: string): void;
@@ -50,13 +50,13 @@ export interface CrewRadio extends Person {
   readonly lastNumber: number;
   /** The highest number heard of that talker in that talkgroup. */
   heard(talker: number, talkgroup: Talkgroup): number;
-  /** Nobody talks, as far as it was told. */
+  /** No radio talks, as far as it was told. */
   readonly hearsNobody: boolean;
   /** The socket is not read from (true) or read again. */
   deaf(isDeaf: boolean): void;
   /** Connects at once instead of waiting out a back-off, as an app does that learns of a network. */
   reconnect(): void;
-  /** Takes the lines so far; those still open begin anew. */
+  /** Takes the lines so far. Those still open begin anew. */
   takeLines(): Line[];
   close(): void;
 }
@@ -64,7 +64,7 @@ export interface CrewRadio extends Person {
 /** Of one frame. */
 export const FRAME_MS = 40;
 
-/** A radio that is already connecting to `url`; `onSession` hears every session number it gets. */
+/** A radio that is already connecting to `url`. `onSession` hears every session number it gets. */
 export function createCrewRadio(options: {
   readonly person: Person;
   readonly url: string;
@@ -100,7 +100,7 @@ export function createCrewRadio(options: {
       const isLast = sequence === frames - 1;
       if (current() !== line) return;
       if (!say(talkgroup, sequence, (sequence === 0 ? START : 0) | (isLast ? END : 0))) return;
-      // A refused radio stops talking; END closes the stream for both sides.
+      // A refused radio stops talking. END closes the stream for both sides.
       if (!isLast && refusalsOn(line, talkgroup) > refusedBefore)
         return void say(talkgroup, sequence + 1, END);
       await pause(Math.max(0, firstAtMs + (sequence + 1) * FRAME_MS - performance.now()));
@@ -136,7 +136,7 @@ export function createCrewRadio(options: {
     reconnect: radio.reconnect,
     takeLines() {
       const lines = book.take();
-      // A radio that misbehaved is told less than it did; what it hears still counts.
+      // A radio that misbehaved is told less than it did. What it hears still counts.
       const taken = isAbusive ? lines.map((line) => ({ ...line, sent: new Map() })) : lines;
       isAbusive = false;
       return taken;
@@ -165,7 +165,7 @@ function openLineBook(person: Person, onSession: (session: number) => void) {
 
   function note(socket: WebSocket): void {
     let line: OpenLine | null = null;
-    // The library asks for ArrayBuffers; texts are Buffers all the same.
+    // The library asks for ArrayBuffers. Texts are Buffers all the same.
     socket.on('message', (data: Buffer | ArrayBuffer, isBinary) => {
       if (isBinary) {
         if (line !== null) noteFrames(line, new Uint8Array(data));
@@ -242,7 +242,7 @@ interface OpenLine {
   readonly session: number;
   arrivals: Arrival[];
   sent: Map<number, number>;
-  /** By number of talkgroup; null: of none in particular. */
+  /** By number of talkgroup. null: of none in particular. */
   readonly refusals: Map<number | null, number>;
   /** Names of the bursts that have been announced and have not ended. */
   readonly running: Set<string>;
@@ -252,7 +252,7 @@ interface OpenLine {
 const refusalsOn = (line: OpenLine | null, { number }: Talkgroup) =>
   (line?.refusals.get(number) ?? 0) + (line?.refusals.get(null) ?? 0);
 
-/** What of a message an invariant looks at; talkgroups of which this radio is no member by plan are left out. */
+/** What of a message an invariant looks at. Talkgroups of which this radio is no member by plan are left out. */
 function arrivalsOf(message: ServerMessage, numberOf: (id: string) => number | null): Content[] {
   switch (message.type) {
     case 'TALK_STARTED':
@@ -314,7 +314,7 @@ const NUMBER_AT = 8;
 const SENT_AT = 12;
 const FILL_AT = 20;
 
-/** What is said, with a checksum before it; 40 to 100 bytes, as those of an Opus packet. */
+/** What is said, with a checksum before it. 40 to 100 bytes, as those of an Opus packet. */
 function writePayload({ talker, number, sentAtMs }: Said): Buffer {
   const bytes = Buffer.alloc(40 + (number % 61), number & 0xff);
   bytes.writeUInt32BE(talker, TALKER_AT);

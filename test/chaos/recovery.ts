@@ -6,17 +6,17 @@ import type { Scene } from './scene.js';
 
 const READY_MS_MAX = 5000;
 const CONNECTED_MS_MAX = 10_000;
-/** A floor may be kept 2 s for one who has gone, and whoever lagged needs a moment to catch up. */
+/** A floor may be kept 2 s for one that has gone, and a radio that lagged needs a moment to catch up. */
 const HEARD_MS_MAX = 15_000;
 
-/** Resolves when all is well again; throws, with what is not, when that takes too long. */
+/** Resolves when all is well again. Throws, with what is not, when that takes too long. */
 export async function recover(
   parts: readonly Pick<Scene, 'call' | 'crew' | 'talkgroups'>[],
   heardMsMax = HEARD_MS_MAX,
 ): Promise<void> {
   await Promise.all(parts.map(isReady));
   const crew = parts.flatMap((part) => part.crew);
-  // A radio may be half a minute away from its next attempt; apps that learn of a network do not wait for that.
+  // A radio may be half a minute away from its next attempt. Apps that learn of a network do not wait for that.
   for (const radio of crew) if (!radio.isOpen) radio.reconnect();
   await eventually(() => {
     const absent = crew.filter((radio) => !radio.isOpen).map(({ index }) => index);

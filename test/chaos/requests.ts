@@ -19,10 +19,10 @@ export type Call = (ask: {
   readonly body?: unknown;
 }) => Promise<Answer>;
 
-/** I6 is judged by the invariant; whoever waits longer than this has seen it broken. */
+/** I6 is judged by the invariant. A request that waits longer than this has seen it broken. */
 const PATIENCE_MS = 15_000;
 
-/** Calls the service at `base`; `record` gets every request. Never throws. */
+/** Calls the service at `base`. `record` gets every request. Never throws. */
 export function createCaller(base: string, record: (request: RequestRecord) => void): Call {
   return ({ method, path, token = null, body }) =>
     new Promise((resolve) => {

@@ -49,7 +49,7 @@ interface Right {
   readonly radio: CrewRadio;
   /** Where it talks meanwhile. */
   readonly talkgroup: Talkgroup;
-  /** Where it must be silent then; null: everywhere. */
+  /** Where it must be silent then. null: everywhere. */
   readonly scope: Talkgroup | null;
   take(): Promise<Answer>;
   giveBack(): Promise<Answer>;

@@ -5,7 +5,7 @@
 //   make chaos NODES=3               three nodes over NATS, in episodes of 10 s with two faults each
 //   make chaos NODES=3 OLD_BUILD=…   one of them runs the build in that folder, in each episode another one
 //
-// An episode's seed decides its faults, their particulars and their times; the next episode has the next seed, so that
+// An episode's seed decides its faults, their particulars and their times. The next episode has the next seed, so that
 // `SEED=n` with the seed of a broken one plays its schedule first. How load and faults meet is up to the machine: a
 // schedule may have to be played several times to break the same thing again.
 import { randomInt } from 'node:crypto';
@@ -50,7 +50,7 @@ try {
   await run.close();
 }
 
-/** Plays episodes until the time is up or something is broken; the exit code. */
+/** Plays episodes until the time is up or something is broken. The exit code. */
 async function play(): Promise<number> {
   console.log(await run.prepare());
   const untilMs = performance.now() + minutes * 60_000;
@@ -88,7 +88,7 @@ function tell(episode: number, report: EpisodeReport): void {
   console.log(`  again: ${threads}make chaos SEED=${episode} EPISODE_S=${episodeS}${ofNodes}`);
 }
 
-/** A line of JSON for each message that a radio got, frames as well, and for each fault; the file's name. */
+/** A line of JSON for each message that a radio got, frames as well, and for each fault. The file's name. */
 function writeRecord(episode: number, { fromMs, histories, broken }: EpisodeReport): string {
   const file = join(tmpdir(), `chaos-${episode}-${process.pid}.jsonl`);
   const at = (ms: number) => Math.round(ms - fromMs);
@@ -114,7 +114,7 @@ async function leave(why: string): Promise<never> {
   process.exit(1);
 }
 
-/** A number from the environment; anything else ends the run before it begins. */
+/** A number from the environment. Anything else ends the run before it begins. */
 function numberFrom(name: string, preset: number): number {
   const text = process.env[name] ?? '';
   if (text === '') return preset;

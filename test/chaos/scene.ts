@@ -23,10 +23,10 @@ export interface Node {
 }
 
 export interface Scene extends Omit<Node, 'stop'>, Omit<Staff, 'crew'> {
-  /** Between some of the radios and the relay; the others are connected directly. */
+  /** Between some of the radios and the relay. The others are connected directly. */
   readonly links: readonly ChaosProxy[];
   readonly crew: readonly CrewRadio[];
-  /** Somebody's right name and password; anything but a token or a refusal for want of room is a surprise. */
+  /** The right name and password of a user: anything but a token or a refusal for want of room is a surprise. */
   readonly login: (who: number) => Promise<void>;
   /** Around the links, as superuser. */
   readonly sql: postgres.Sql;
@@ -36,7 +36,7 @@ export interface Scene extends Omit<Node, 'stop'>, Omit<Staff, 'crew'> {
   close(): Promise<void>;
 }
 
-/** What is written down as it happens; each episode starts a new page. */
+/** What is written down as it happens. Each episode starts a new page. */
 export interface Notes {
   requests: RequestRecord[];
   health: RequestRecord[];
@@ -46,7 +46,7 @@ export interface Notes {
   readonly radioOfSession: Map<number, number>;
 }
 
-/** Everybody is in two of them. */
+/** Each person is in two of them. */
 const TALKGROUPS: readonly TalkgroupPlan[] = [
   { name: 'Fire', mode: 'open', from: 0, to: 12 },
   { name: 'Harbour', mode: 'open', from: 8, to: 20 },

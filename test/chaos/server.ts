@@ -11,7 +11,7 @@ import type { Absence, Exit, Footprint } from './history.js';
 export const MAIN = process.env.CHAOS_MAIN ?? fileURLToPath(new URL('../../src/main.js', import.meta.url));
 const LINES_KEPT = 400;
 const START_MS_MAX = 30_000;
-/** Let the garbage go before the memory is read; the signal does nothing unless somebody listens. */
+/** Let the garbage go before the memory is read. The signal does nothing without a listener. */
 const COLLECTOR = `data:text/javascript,process.on('SIGWINCH', () => globalThis.gc())`;
 
 export interface Server {
@@ -33,7 +33,7 @@ export interface Server {
   /** SIGSTOP for so long. */
   suspend(ms: number): Promise<void>;
   footprint(): Promise<Footprint>;
-  /** Ends it for good; what it says to that counts no more. */
+  /** Ends it for good. What it says to that counts no more. */
   stop(): Promise<void>;
 }
 
@@ -143,7 +143,7 @@ function readLines(stream: NodeJS.ReadableStream | null, onLine: (line: string) 
 /** Pino's levels: 50 error, 60 fatal. */
 const isFault = (line: string) => line !== '' && (!line.startsWith('{') || /"level":[56]0\b/.test(line));
 
-/** Linux only; elsewhere all zero, and nothing is judged. */
+/** Linux only. Elsewhere all zero, and nothing is judged. */
 async function footprintOf(pid: number | undefined): Promise<Footprint> {
   try {
     const status = await readFile(`/proc/${pid}/status`, 'utf8');

@@ -1,4 +1,4 @@
-// The people of a run and their talkgroups, made by REST as anybody makes them.
+// The people of a run and their talkgroups, made by REST as any client makes them.
 import type postgres from 'postgres';
 import type { FloorMode, Person, Talkgroup } from './radio.js';
 import type { Call } from './requests.js';

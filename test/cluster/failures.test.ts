@@ -1,4 +1,4 @@
-// Three nodes and three nats-servers, one after the other killed or frozen while somebody talks on each node.
+// Three nodes and three nats-servers, one after the other killed or frozen while a radio talks on each node.
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';

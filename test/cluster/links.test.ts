@@ -156,7 +156,7 @@ t.test('links, routes, the database and the clock', { skip: unless('nats-server'
     three.judge(t, 'not transitive');
   });
 
-  t.test('without its database a node talks on, and takes nobody in', async (t) => {
+  t.test('without its database a node talks on, and admits no radio', async (t) => {
     await untilWhole(); // else encryption cannot be required
     const person = await node(0).person('late');
     const [hal, ida] = [await node(0).person('hal'), await node(0).person('ida')];

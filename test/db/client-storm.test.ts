@@ -24,7 +24,7 @@ const RECOVERED_MS_MAX = 2000;
 
 t.setTimeout((STORM_S + POSTMASTER_KILLS * 10 + 60) * 1000);
 
-// Uncaught exceptions and unhandled rejections fail the test in which they happen; tap sees to that.
+// Uncaught exceptions and unhandled rejections fail the test in which they happen. Tap sees to that.
 t.test('through a storm of killed backends no call hangs and no acknowledged write is lost', async (t) => {
   const url = await freshDatabase(t);
   const sql = raw(t, url);

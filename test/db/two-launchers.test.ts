@@ -8,7 +8,7 @@ import { canIsolate, type Instance, type Kill, startInstance } from '../helpers/
 import { query } from '../helpers/database/query.js';
 import { eventually } from '../helpers/eventually.js';
 
-/** `make prove` runs 20; every fourth has the same kill. */
+/** `make prove` runs 20. Every fourth has the same kill. */
 const ROUNDS = Number(process.env.TWO_LAUNCHERS ?? 3);
 const KILLS = ['guarded', 'container', 'node', 'term'] as const satisfies readonly Kill[];
 const linux = process.platform === 'linux';
@@ -79,7 +79,7 @@ async function rounds(t: Test, { isolated }: { isolated: boolean }): Promise<voi
       await eventually(() => {
         assertTrue(successor.errors().includes('waiting for the database server of an earlier start'));
       }, 10_000);
-      // Whether it runs on beside us: in another container it does; here the start may have ended it meanwhile.
+      // Whether it runs on beside us: in another container it does. Here the start may have ended it meanwhile.
       const seen = writes.acknowledged();
       if (isolated) await eventually(() => assertTrue(writes.acknowledged() > seen));
       first.instance.kill('container');

@@ -66,7 +66,7 @@ t.test('every step of the tutorial prints what the page shows', page, async (t) 
   t.equal(await service.exit(), 0);
 });
 
-/** The fence behind a fence of commands is what they print; without one they print nothing. */
+/** The fence behind a fence of commands is what they print. Without one they print nothing. */
 function stepsOf(page: string): Step[] {
   const fences = fencesOf(page);
   return fences.flatMap(({ language, text, at }, index) => {

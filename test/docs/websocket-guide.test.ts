@@ -29,7 +29,7 @@ const fencesIn = (language: string) =>
     .map(({ text }) => text);
 
 const python: Program = ['python3', 'docs/examples/radio.py'];
-// `make test` asks for Node, npm and make alone; CI installs Python, so that all of it is tried there.
+// `make test` asks for Node, npm and make alone. CI installs Python, so that all of it is tried there.
 const hasPython = spawnSync('python3', ['--version']).status === 0;
 if (!hasPython) t.comment('python3 is missing: the Python program is replaced by the one of the library');
 const programs: readonly Program[] = hasPython ? [library, raw, python] : [library, raw, library];
@@ -190,7 +190,7 @@ t.test('the waits of the page are those of the client', async (t) => {
   t.strictSame(nextStep(slow), { kind: 'wait', delayMs: 5_000 });
 });
 
-/** Of a row of the page: the part that is not random; 3 s stands for what GOAWAY asked for. */
+/** Of a row of the page: the part that is not random. 3 s stands for what GOAWAY asked for. */
 function fixedS(wait: string): number {
   if (wait.startsWith('the rest of `reconnect_after_ms`')) return 3;
   return Number(/^([\d.]+) s/.exec(wait)?.[1] ?? 0);

@@ -1,4 +1,4 @@
-// Clocks that were wrong and are set right: what is revoked stays revoked, whoever's clock was ahead.
+// Clocks that were wrong and are set right: what is revoked stays revoked, on whichever side the clock was ahead.
 import { randomBytes } from 'node:crypto';
 import { chmod, mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

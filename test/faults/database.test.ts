@@ -13,7 +13,7 @@ import { within } from '../helpers/within.js';
 
 t.setTimeout(300_000);
 
-/** A request's own deadline is 2.5 s; the fault table's is this. */
+/** A request's own deadline is 2.5 s. The fault table's is this. */
 const ANSWER_MS_MAX = 3000;
 
 t.test(
@@ -85,7 +85,7 @@ t.test(
   },
 );
 
-t.test('a database that comes late is waited for; until then radios are told to come again', async (t) => {
+t.test('a database that comes late is waited for, and radios are told to come again', async (t) => {
   const s = await service(t);
   const ann = await s.person('ann');
   await s.talkgroup('fire', ann);
@@ -138,7 +138,7 @@ t.test('what changed while no notice was heard is found by reading anew', async 
   a.speaks(number, 'before', { start: true });
   for (const radio of [b, c, d]) await radio.hearsText('before');
 
-  // One statement: nobody is told of the changes, and the ear is cut off.
+  // One statement: no relay is told of the changes, and the ear is cut off.
   await s.sql`
     with gone as (delete from memberships where user_id = ${people[1].id}),
          disabled as (update devices set active = false where serial = 'deaf-SN'),

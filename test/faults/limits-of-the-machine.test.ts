@@ -125,7 +125,7 @@ t.test('the process with few descriptors', { skip: isLinux ? false : 'reads /pro
   }
 });
 
-/** Its tmpfs is one that nobody else sees; of a new cluster some 40 MB are used. */
+/** Its tmpfs is one that no other process sees: of a new cluster some 40 MB are used. */
 const SMALL_DISK = [
   'unshare',
   '--mount',
@@ -183,11 +183,11 @@ async function fill(file: FileHandle): Promise<void> {
   }
 }
 
-/** A connection that says nothing more, and keeps its half open; the kernel takes it, even if the server does not. */
+/** A connection that says nothing more, and keeps its half open. The kernel takes it, even if the server does not. */
 async function stranger(t: Test, address: string, first: string): Promise<Socket> {
   const { hostname, port } = new URL(address);
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true });
-  socket.on('error', () => {}); // a reset; 'close' follows
+  socket.on('error', () => {}); // a reset. 'close' follows
   t.teardown(() => socket.destroy());
   socket.write(first);
   await anyOf(socket, 'connect', 'close');
@@ -201,7 +201,7 @@ function anyOf<Event extends string>(socket: Socket, ...events: Event[]): Promis
   });
 }
 
-/** Whether the server answers a new connection; it closes those that it has no room for. */
+/** Whether the server answers a new connection. It closes those that it has no room for. */
 async function isLetIn(t: Test, address: string): Promise<boolean> {
   const socket = await stranger(t, address, 'GET / HTTP/1.1\r\nHost: x\r\n\r\n');
   const answered = (await anyOf(socket, 'data', 'end', 'close')) === 'data';

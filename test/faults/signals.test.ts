@@ -66,7 +66,7 @@ t.test(
   },
 );
 
-t.test(`stopped for ${STOPPED_S} s it closes nobody for its own silence`, { buffered: true }, async (t) => {
+t.test(`stopped for ${STOPPED_S} s it closes none for its own silence`, { buffered: true }, async (t) => {
   const s = await serviceProcess(t, { IDLE_TIMEOUT_S: '8' });
   const { radios, number } = await s.crew(t, 30, { name: 'stopped' });
   const [talker, listener] = radios;
@@ -122,7 +122,7 @@ for (const [name, years] of [
   });
 }
 
-/** Everybody on this thread reads another date from now until the end of `t`; what counts time from a start does not. */
+/** All code on this thread reads another date from now until the end of `t`. What counts time from a start does not. */
 function jump(t: { teardown(act: () => void): void }, byMs: number): void {
   const RealDate = globalThis.Date;
   globalThis.Date = class extends RealDate {

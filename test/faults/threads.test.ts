@@ -125,7 +125,7 @@ t.test('a stalled relay thread stops no other one', { buffered: true }, async (t
     const answer = await s.admin.call('PATCH', `/talkgroups/${id}`, { max_talk_ms: 60_000 });
     assert.ok(isUnconfirmed(answer), `answered ${answer.status}`);
   });
-  // The thread that stands still tells nobody.
+  // The thread that stands still does not tell.
   const isAlone = ({ reach }: { reach?: unknown }) => reach === 'alone';
   const going = await Promise.race(
     [first, other].map(async (pair) => {

@@ -9,7 +9,7 @@ const PRELOAD = new URL('../helpers/service/throwing-sessions.js', import.meta.u
 const REPEATING = new URL('../helpers/service/repeating-error.js', import.meta.url).href;
 const INTERNAL = { code: 1011, reason: 'internal error' };
 
-/** What makes the engine, or the relay's timer, call it for that radio; pings behind frames and their answers come by themselves. */
+/** What makes the engine, or the relay's timer, call it for that radio. Pings behind frames and their answers come by themselves. */
 const provoke: Partial<Record<string, (victim: Victim) => unknown>> = {
   receiveAudio: ({ radio, number }) => radio.speaks(number, 'x', { start: true }),
   receiveText: ({ radio }) => radio.says({ type: 'PING', t: 0 }),

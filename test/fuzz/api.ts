@@ -16,7 +16,7 @@ export interface Route {
   readonly path: string;
   readonly parameters: readonly Parameter[];
   readonly query: readonly Parameter[];
-  /** Of the JSON body; null: it takes none. */
+  /** Of the JSON body. null: it takes none. */
   readonly body: Schema | null;
   readonly answer: Schema;
   readonly needsToken: boolean;
@@ -40,7 +40,7 @@ interface Document {
 
 type Schemas = Readonly<Record<string, Schema>>;
 
-/** All routes of the document; throws at what the generators would have no input for. */
+/** All routes of the document. Throws at what the generators would have no input for. */
 export function routesOf({ paths, components: { schemas } = { schemas: {} } }: Document): Route[] {
   return Object.entries(paths).flatMap(([path, operations]) =>
     Object.entries(operations).map(([method, operation]) =>

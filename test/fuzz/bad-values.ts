@@ -1,8 +1,8 @@
-// What is wrong with inputs: texts nobody should send, values of other types, and bytes that came damaged.
+// What is wrong with inputs: texts that no client should send, values of other types, and bytes that came damaged.
 import fc from 'fast-check';
 import { boundariesOf, type Schema, valuesOf } from './schema.js';
 
-/** Texts that broke somebody's software. */
+/** Texts that broke the software of others. */
 export const oddText: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     '',
@@ -49,7 +49,7 @@ export const oddText: fc.Arbitrary<string> = fc.oneof(
     .map((units) => String.fromCharCode(...units)),
 );
 
-/** One time in so many; else null. */
+/** One time in so many. Else null. */
 export const seldom = <T>(oneIn: number, value: fc.Arbitrary<T>): fc.Arbitrary<T | null> =>
   fc.oneof({ weight: oneIn - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary: value });
 
@@ -70,7 +70,7 @@ export interface Labelled<T> {
 const labelled = <T>(kind: string, value: fc.Arbitrary<T>): fc.Arbitrary<Labelled<T>> =>
   value.map((value) => ({ kind, value }));
 
-/** JSON near the schema: as documented, and then wrong in one of many ways; text, for some of it no value has. */
+/** JSON near the schema: as documented, and then wrong in one of many ways. Text, for some of it no value has. */
 export function jsonNear(schema: Schema, good: fc.Arbitrary<unknown> = valuesOf(schema)) {
   const properties = Object.entries(schema.properties ?? {});
   const names = properties.map(([name]) => name);
@@ -264,7 +264,7 @@ function nested([depth, pair, json]: [number, string, string]): string {
 /** A place in bytes of any length, as a fraction: it shrinks with the bytes. */
 const place = fc.nat(9999).map((at) => at / 10_000);
 
-/** What happens to bytes on a bad line; not to be told from what somebody does on purpose. */
+/** What happens to bytes on a bad line. Not to be told from what is done on purpose. */
 export const damage: fc.Arbitrary<(bytes: Buffer) => Buffer> = fc.oneof(
   fc
     .array(fc.tuple(place, fc.integer({ min: 1, max: 255 })), { minLength: 1, maxLength: 4 })

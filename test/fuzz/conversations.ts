@@ -21,9 +21,9 @@ export interface Conversation {
 
 export interface Opening {
   readonly kind: string;
-  /** Of the address, behind `?`; `<token>` and `<resume>` are its own. */
+  /** Of the address, behind `?`. `<token>` and `<resume>` are its own. */
   readonly query: string;
-  /** Headers that replace or add; '' takes one away. */
+  /** Headers that replace or add. '' takes one away. */
   readonly headers: Readonly<Record<string, string>>;
   readonly surgery: ((bytes: Buffer) => Buffer) | null;
   /** A session must come of it. */

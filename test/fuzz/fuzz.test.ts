@@ -92,7 +92,7 @@ t.test('what a server must not answer is found, and made small', async (t) => {
   t.match(odd, /Content-Length: 3\\r\\n/, 'three bytes are the least that fail');
 });
 
-t.test('a route nobody has input for is not passed over', async (t) => {
+t.test('a route without input is not passed over', async (t) => {
   const answer = { content: { 'application/json': { schema: {} } } };
   const document = (path: string) => ({
     paths: { [path]: { get: { parameters: [{ name: 'id', in: 'path' }], responses: { 200: answer } } } },

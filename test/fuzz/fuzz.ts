@@ -13,13 +13,13 @@ export interface FuzzOptions {
   /** 60 of 100 are REST, the others WebSocket. */
   readonly inputs: number;
   readonly seed: number;
-  /** An empty database; without one the service brings its own. */
+  /** An empty database. Without one the service brings its own. */
   readonly databaseUrl?: string | undefined;
   /** Compared after a forced collection, which takes some seconds. */
   readonly measuresMemory: boolean;
   /** `rest SEED PATH` or `radio SEED PATH`: one failure of before, alone. */
   readonly replay?: string | undefined;
-  /** What goes on, for whoever waits. */
+  /** What goes on, for the reader who waits. */
   readonly says?: (text: string) => void;
 }
 

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 
 export interface Answer {
   readonly status: number;
-  /** By lower-case name; the last of several. */
+  /** By lower-case name. The last of several. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -17,7 +17,7 @@ export function createHttpWire(port: number) {
   let kept: Exchange | null = null;
 
   return {
-    /** The answer to one whole request; null: the server closed without one. Rejects after ANSWER_MS_MAX. */
+    /** The answer to one whole request. null: the server closed without one. Rejects after ANSWER_MS_MAX. */
     async ask(request: Buffer, isHead: boolean): Promise<Answer | null> {
       const wasKept = kept !== null;
       kept ??= openExchange(port);
@@ -64,7 +64,7 @@ function openExchange(port: number) {
     closed = true;
     changed();
   });
-  socket.on('error', () => {}); // a reset is an end; 'close' follows
+  socket.on('error', () => {}); // a reset is an end. 'close' follows
 
   /** Resolves with what `find` finds, which is asked again whenever something came. */
   function until<T>(find: () => T | undefined, ms = ANSWER_MS_MAX): Promise<T> {
@@ -127,7 +127,7 @@ export async function writeEach(socket: Socket, pieces: readonly Buffer[]): Prom
   }
 }
 
-/** The first answer in the bytes and how many it takes; null: it is not whole. Ours all carry Content-Length. */
+/** The first answer in the bytes and how many it takes. null: it is not whole. Ours all carry Content-Length. */
 function readAnswer(bytes: Buffer, isHead: boolean): { answer: Answer; bytes: number } | null {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd < 0) return null;

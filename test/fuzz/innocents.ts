@@ -86,7 +86,7 @@ export async function talkOn(url: string, scene: Scene) {
   };
 }
 
-/** Resolves with WELCOME; every end, and being called slow, is a fault. */
+/** Resolves with WELCOME. Every end, and being called slow, is a fault. */
 async function join(url: string, { token, id }: Person, faults: Set<string>) {
   const socket = new WebSocket(`${url}?token=${token}`, { perMessageDeflate: false });
   socket.on('close', (code, reason) => faults.add(`${id}, who is innocent, was closed ${code} ${reason}`));

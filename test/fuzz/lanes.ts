@@ -54,7 +54,7 @@ async function runLane<T>(options: LanesOptions<T>, lane: number): Promise<Failu
   return failures;
 }
 
-/** Tries one failure alone; `at` is what its `replay` has behind the name. */
+/** Tries one failure alone. `at` is what its `replay` has behind the name. */
 export async function replayLane<T>(options: LanesOptions<T>, at: string): Promise<Failure[]> {
   const [seed, path = ''] = at.split(' ');
   const trying = async (generated: T) => void (await options.tries(generated, 0));

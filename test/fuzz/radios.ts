@@ -111,7 +111,7 @@ function createAbuser({ token, device }: Person, scene: Scene): Abuser {
   return abuser;
 }
 
-/** What became of it, in a word or two; throws when the relay did what it must not. */
+/** What became of it, in a word or two. Throws when the relay did what it must not. */
 async function hold(
   conversation: Conversation,
   { url, abuser }: { url: string; abuser: Abuser },
@@ -119,7 +119,7 @@ async function hold(
   const { opening } = conversation;
   const address = `${url}?${abuser.text(opening.query)}`;
   const socket = connect(Number(new URL(url).port), '127.0.0.1').setNoDelay(true);
-  socket.on('error', () => {}); // a reset is an end; 'close' follows
+  socket.on('error', () => {}); // a reset is an end. 'close' follows
   const reader = createReader(socket);
   try {
     const hello = Buffer.from(handshakeTo(address, opening.headers), 'latin1');
@@ -147,7 +147,7 @@ const handshakeTo = (address: string, headers: Readonly<Record<string, string>>)
 
 type Reader = ReturnType<typeof createReader>;
 
-/** Nothing need come of it; what comes is a refusal, a close, or silence. */
+/** Nothing need come of it. What comes is a refusal, a close, or silence. */
 async function knock(
   socket: Socket,
   reader: Reader,
@@ -179,7 +179,7 @@ async function outcome(
     payload: JSON.stringify({ type: 'PING', t: 1, ref: PROBE }),
     mask: MASK,
   });
-  // What comes before the answer to a handshake may be lost when that came in pieces: nobody may send it then.
+  // What comes before the answer to a handshake may be lost when that came in pieces: none may send it then.
   // Single bytes are joined on a busy machine.
   const isCut = opening.isHasty && (packets === 'bytes' || Array.isArray(packets));
   const isSound = !isCut && steps.every((step) => step.isSound(abuser));

@@ -5,7 +5,7 @@ import { damage, named } from './bad-values.js';
 import { bytes, type Request } from './request-bytes.js';
 import { rightRequest } from './requests.js';
 
-/** Bytes on a connection of their own; they need not be a request. */
+/** Bytes on a connection of their own. They need not be a request. */
 export interface RawInput {
   readonly kind: string;
   readonly base: Request;

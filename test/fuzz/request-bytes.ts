@@ -7,7 +7,7 @@ import { faultOf } from './schema.js';
 export interface Request {
   /** What is wrong with it, in the words of the report. */
   readonly kind: string;
-  /** That answers this method and path; null: none is documented. */
+  /** That answers this method and path. null: none is documented. */
   readonly route: Route | null;
   readonly method: string;
   readonly target: string;
@@ -16,7 +16,7 @@ export interface Request {
   readonly body: string | null;
   readonly bodyEncoding: BodyEncoding;
   readonly damage: ((body: Buffer) => Buffer) | null;
-  /** The body goes in chunks of so many bytes; null: with its length. */
+  /** The body goes in chunks of so many bytes. null: with its length. */
   readonly chunkBytes: number | null;
 }
 
@@ -41,7 +41,7 @@ export function bytesOf(request: Request, scene: RestScene): Buffer {
   return Buffer.concat([bytes(head), ...(body === null ? [] : framedAs(body, request.chunkBytes))]);
 }
 
-/** The one who logs out everywhere is nobody that another request needs. */
+/** No other request needs the user who logs out everywhere. */
 function callersOf({ target }: Request, scene: RestScene): RestScene {
   return target.startsWith('/auth/revoke') ? { ...scene, admin: scene.leaver, plain: scene.leaver } : scene;
 }
@@ -87,7 +87,7 @@ function filledIn(text: string, scene: RestScene): string {
   });
 }
 
-/** One of its letters is another; not the last few, which hold bits that mean nothing. */
+/** One of its letters is another. Not the last few, which hold bits that mean nothing. */
 function bentToken(token: string, index: number, by: number): string {
   const at = index % (token.length - 4);
   const letter = token.charAt(at);

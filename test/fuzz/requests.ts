@@ -1,4 +1,4 @@
-// Requests as nobody should send them: each starts as the document says and then goes wrong in one way.
+// Requests as no client should send them: each starts as the document says and then goes wrong in one way.
 import fc from 'fast-check';
 import { namedAs, type Parameter, type Route } from './api.js';
 import { damage, jsonNear, oddText, seldom } from './bad-values.js';
@@ -6,13 +6,13 @@ import { type BodyEncoding, bodyBytes, keepsTo, type Request } from './request-b
 import { EXPENDABLE } from './scene.js';
 import { valuesOf } from './schema.js';
 
-/** Requests of every route alike, and some of none; every one is whole, so that it must be answered. */
+/** Requests of every route alike, and some of none. Every one is whole, so that it must be answered. */
 export function requestsTo(routes: readonly Route[]): fc.Arbitrary<Request> {
   const ofRoutes = fc.oneof(...routes.map((route) => requestsToOne(route, routes)));
   return fc.oneof({ weight: 40, arbitrary: ofRoutes }, { weight: 1, arbitrary: strayRequest });
 }
 
-/** One request in a hundred that would be hashed is; the others miss a field. */
+/** One request in a hundred that would be hashed is. The others miss a field. */
 const HASHED_OF_100 = 1;
 
 function requestsToOne(route: Route, routes: readonly Route[]): fc.Arbitrary<Request> {
@@ -56,7 +56,7 @@ function requestsToOne(route: Route, routes: readonly Route[]): fc.Arbitrary<Req
     : any;
 }
 
-/** As documented, by somebody who may. */
+/** As documented, by a user who may. */
 export function rightRequest(route: Route): fc.Arbitrary<Request> {
   return fc
     .tuple(
@@ -290,7 +290,7 @@ const oddQuery = fc.oneof(
     .map(([name, value]) => `${name}=${percentEncoded(value)}`),
 );
 
-/** `<forged 7>` is a token that admits nobody. */
+/** `<forged 7>` is a token that admits no user. */
 const badAuthorization: fc.Arbitrary<string> = fc.oneof(
   { weight: 4, arbitrary: fc.nat(200).map((index) => `Bearer <forged ${index}>`) },
   {

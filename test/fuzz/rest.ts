@@ -24,7 +24,7 @@ export interface RestOptions {
   readonly replay?: string | undefined;
 }
 
-/** Each a connection; on two cores more only wait. */
+/** Each a connection. On two cores more only wait. */
 const LANES = 12;
 /** One in so many inputs goes around the parser, on a connection of its own. */
 const RAW_ONE_IN = 12;

@@ -6,7 +6,7 @@ import type { Named } from './api.js';
 export interface Person {
   readonly id: string;
   readonly token: string;
-  /** Of the device linked to it; null: none. */
+  /** Of the device linked to it. null: none. */
   readonly device: string | null;
 }
 
@@ -23,7 +23,7 @@ export type Scene = Awaited<ReturnType<typeof setScene>>;
 export type RestScene = Pick<Scene, 'admin' | 'plain' | 'leaver' | 'forged' | 'idOf' | 'replace'>;
 
 /**
- * Written straight into the database of a service nobody uses yet. REST is given the expendable ids alone, none of
+ * Written straight into the database of a service that is not used yet. REST is given the expendable ids alone, none of
  * which belongs to a caller or to a radio: whatever is deleted or disabled there, the run goes on.
  */
 export async function setScene({ url, secret, radios }: { url: string; secret: string; radios: number }) {
@@ -102,7 +102,7 @@ export async function setScene({ url, secret, radios }: { url: string; secret: s
     neighbour,
     /** Of the innocent alone. */
     quiet: await talkgroup('open', talker, listener),
-    /** Where the abusers are members, in each floor mode; `neighbour` listens in all, and `talker` talks in the first. */
+    /** Where the abusers are members, in each floor mode. `neighbour` listens in all, and `talker` talks in the first. */
     abused: [
       await talkgroup('open', ...innocents, ...abusers),
       await talkgroup('single', neighbour, ...abusers),
@@ -134,7 +134,7 @@ function signed(key: string, header: object, claims: object, hash = 'sha256'): s
   return `${text}.${createHmac(hash, key).update(text).digest('base64url')}`;
 }
 
-/** None of them admits anybody; most would be an administrator's if they did. */
+/** None of them admits a user. Most would be an administrator's if they did. */
 function forgedTokens(secret: string, { id, token }: Person, disabled: Person): string[] {
   const right = claimsOf(id, 'admin');
   const HS256 = { alg: 'HS256', typ: 'JWT' };

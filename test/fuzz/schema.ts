@@ -1,7 +1,7 @@
 // JSON Schema as the service's OpenAPI document writes it: what keeps to one, what does not, and values near its limits.
 import fc from 'fast-check';
 
-/** The part of JSON Schema that the document uses; a keyword beyond it limits nothing here. */
+/** The part of JSON Schema that the document uses. A keyword beyond it limits nothing here. */
 export interface Schema {
   /** Resolved before anything is generated (api.ts). */
   readonly $ref?: string;
@@ -141,7 +141,7 @@ export function boundariesOf(schema: Schema): unknown[] {
   return [...numbers, ...texts, ...lists, ...(schema.type === undefined ? [] : ALWAYS[schema.type])];
 }
 
-/** One, two, three and four bytes of UTF-8; two code points that are seen as one; joined into one picture. */
+/** One, two, three and four bytes of UTF-8. Two code points that are seen as one, and several joined into one picture. */
 const CHARACTERS = ['x', '\u00e9', '\u20ac', '\u{1f4fb}', 'e\u0301', '\u{1f468}\u200d\u{1f469}'];
 
 const ALWAYS: Readonly<Record<NonNullable<Schema['type']>, readonly unknown[]>> = {

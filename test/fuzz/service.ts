@@ -9,7 +9,7 @@ export interface Service {
   readonly restUrl: string;
   /** `ws://host:port/ws` */
   readonly wsUrl: string;
-  /** Of Node's inspector, which listens for whoever reads the memory. */
+  /** Of Node's inspector, which listens for the reader of the memory. */
   readonly inspectorUrl: string;
   readonly databaseUrl: string;
   readonly secret: string;
@@ -33,7 +33,7 @@ const SETTINGS = {
 };
 /** Known to the runner, for it signs tokens that are right and tokens that are not. */
 const SECRET = 'a secret of more than thirty-two bytes';
-/** A second by itself; a machine that does other things as well may take much longer. */
+/** A second by itself. A machine that does other things as well may take much longer. */
 const START_MS_MAX = 90_000;
 
 const MAIN = new URL('../../src/main.js', import.meta.url).pathname;

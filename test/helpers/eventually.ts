@@ -7,7 +7,7 @@ export const HANGS_MS = 60_000;
 /** Between two attempts (ms): many wait at once, and leave the core to what they wait for. */
 const WAIT_MS_MAX = 50;
 
-/** What `attempt` returns the first time it does not throw; its last error after `ms`. */
+/** What `attempt` returns the first time it does not throw. Its last error after `ms`. */
 export async function eventually<T>(attempt: () => T | Promise<T>, ms = HANGS_MS): Promise<T> {
   const endMs = performance.now() + ms;
   for (let waitMs = 10; ; waitMs = Math.min(waitMs + 1, WAIT_MS_MAX)) {

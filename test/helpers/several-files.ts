@@ -35,7 +35,7 @@ async function run(file: string): Promise<FileResult> {
   const { count } = t;
   failed = [];
   t.jobs = FULL_JOBS;
-  t.setTimeout(FILE_MS_MAX); // of the file; it may set another
+  t.setTimeout(FILE_MS_MAX); // of the file. It may set another
   try {
     await import(pathToFileURL(resolve(file)).href);
   } catch (error) {

@@ -202,7 +202,7 @@ async function casesOf(s: Service): Promise<Record<string, Case>> {
       does: () => admin.post(`/emergencies/${own}/clear`),
       leaves: { act: 'emergency_cleared', user_id: radio.userId, ...inGroup },
     },
-    // What a caller does to the own account is no act upon anybody.
+    // What a caller does to the own account is no act upon a user.
     'POST /auth/changepassword': {
       does: () => admin.post('/auth/changepassword', { oldPassword: PASSWORD, newPassword: 'another one' }),
       leaves: null,

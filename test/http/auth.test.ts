@@ -110,7 +110,7 @@ t.test('registration answers with a token and a user id and stores a bcrypt hash
   t.equal((await s.withToken(jwt).get('/talkgroups')).status, 200, 'the token works');
 });
 
-t.test('nobody registers with a role, an id or a device id of his own choice', async (t) => {
+t.test('no user registers with a role, an id or a device id of their own choice', async (t) => {
   const s = await service(t);
   const id = randomUUID();
   const smuggled = { role: 'admin', id, userId: id, sub: id, device_id: s.radio.deviceId, valid_from: 5 };

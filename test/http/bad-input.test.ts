@@ -16,7 +16,7 @@ import {
 
 const UNKNOWN = randomUUID();
 
-/** Of made-up bodies for each route; `make prove` asks for ten times as many. */
+/** Of made-up bodies for each route. `make prove` asks for ten times as many. */
 const RUNS = Number(process.env.PROVE_RUNS ?? 3000) / 100;
 
 t.setTimeout(120_000 + RUNS * 1000);
@@ -552,7 +552,7 @@ t.test('a public key is refused when it is no point of P-256 in its one spelling
   t.strictSame(await s.sql((sql) => sql`select id from key_holders`), []);
 });
 
-t.test('an unknown path is 404 for everybody, a wrong method 405 with what is allowed', async (t) => {
+t.test('an unknown path is 404 for all, a wrong method 405 with what is allowed', async (t) => {
   const s = await service(t);
   const unknown = [
     '/nowhere',

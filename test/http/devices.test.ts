@@ -109,7 +109,7 @@ t.test('a membership keeps the site of its join when the device moves', async (t
   t.match((await s.radio.get(`/talkgroups/${id}/members`)).body, { members: [{ site: 'north' }] });
 });
 
-t.test('the latest fix replaces the one before, whoever reported it', async (t) => {
+t.test('the latest fix replaces the one before, of any reporter', async (t) => {
   const s = await service(t);
   const path = `/devices/${s.radio.deviceId}/gps`;
   t.equal((await s.radio.get(path)).status, 404, 'none recorded yet');

@@ -15,7 +15,7 @@ const ok = { status: 200, body: { ok: true } };
 const unknown = { status: 404, body: { error: 'no such open emergency' } };
 const notAllowed = { status: 403, body: { error: /raised/ } };
 
-/** What the relay does with EMERGENCY_RAISE; by default without a position. */
+/** What the relay does with EMERGENCY_RAISE. By default without a position. */
 function raise(s: Service, raiser: AccountCaller, talkgroup: TalkgroupId, more: Partial<Raise> = {}) {
   return raiseEmergency(s.database, deadlineIn(HANGS_MS), {
     id: randomUUID(),
@@ -90,7 +90,7 @@ t.test('an open emergency is listed with exactly the keys that are known of it',
   t.strictSame(await listFor(s.admin), expected);
 });
 
-t.test('a user sees the emergencies of his talkgroups, an admin all of them', async (t) => {
+t.test('a user sees the emergencies of their talkgroups, an admin all of them', async (t) => {
   const s = await service(t);
   const { id, talkgroup } = await raised(s);
   const member = await s.account();
@@ -120,7 +120,7 @@ t.test('an admin acknowledges, again if need be, and the first one is remembered
   t.strictSame(records, [{ acknowledged_by: s.admin.userId }]);
 });
 
-t.test('the raiser or an admin clears, once, and what is cleared is unknown to everybody', async (t) => {
+t.test('the raiser or an admin clears, once, and what is cleared is unknown to all', async (t) => {
   const s = await service(t);
   for (const clearer of [s.radio, s.admin]) {
     const { id } = await raised(s);
@@ -135,7 +135,7 @@ t.test('the raiser or an admin clears, once, and what is cleared is unknown to e
   }
 });
 
-t.test('nobody else clears, member or not, and each is told so', async (t) => {
+t.test('no other user clears, member or not, and each is told so', async (t) => {
   const s = await service(t);
   const { id, talkgroup } = await raised(s);
   const member = await s.account();
@@ -148,7 +148,7 @@ t.test('nobody else clears, member or not, and each is told so', async (t) => {
   t.match(await stranger.post(`/emergencies/${id}/clear`), unknown, 'of an unknown one anybody may ask');
 });
 
-t.test('who raised one and left the talkgroup, or was removed from it, still clears it', async (t) => {
+t.test('a user who raised one and left the talkgroup, or was removed from it, still clears it', async (t) => {
   const s = await service(t);
   for (const goes of [
     (talkgroup: TalkgroupId) => s.radio.delete(`/talkgroups/${talkgroup}/leave`),
@@ -298,7 +298,7 @@ t.test('the relay reads any number of open emergencies, a bounded number at a ti
   t.equal(read.get(two), 1499);
 });
 
-t.test('the relay reads each talkgroup with its open emergencies, and each user with his role', async (t) => {
+t.test('the relay reads each talkgroup with its open emergencies, and each user with the role', async (t) => {
   const s = await service(t);
   const { id, talkgroup } = await raised(s);
   const quiet = await s.talkgroup();

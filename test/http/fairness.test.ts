@@ -38,7 +38,7 @@ t.test(
   },
 );
 
-t.test('one user has one whole list in work; its pages and the lists of others go on', async (t) => {
+t.test('one user has one whole list in work, and its pages and the lists of others go on', async (t) => {
   const s = await service(t);
   const other = await s.account({ serial: 'other' });
   const unlock = await s.lock('memberships');
@@ -190,13 +190,13 @@ t.test('a connection that sends 64 kB of requests ahead is closed, and others ar
 });
 
 t.test(
-  'one address holds at most three quarters of REST_CONNECTIONS; a trusted proxy may hold all',
+  'one address holds at most three quarters of REST_CONNECTIONS, and a trusted proxy may hold all',
   async (t) => {
     const held: Socket[] = [];
     t.teardown(() => {
       for (const socket of held) socket.destroy();
     });
-    /** Whether a new connection from there is answered; it then stays open. */
+    /** Whether a new connection from there is answered. It then stays open. */
     const isAnswered = (port: number, localAddress: string) =>
       new Promise<boolean>((resolve) => {
         const socket = connect({ port, host: '127.0.0.1', localAddress }).on('error', () => {});

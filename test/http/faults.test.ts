@@ -44,7 +44,7 @@ t.test('readyz tells the reason it was given', async (t) => {
 });
 
 t.test(
-  'behind a lock that nobody releases every request is answered in time, and all is well after it',
+  'behind a lock that is not released every request is answered in time, and all is well after it',
   async (t) => {
     const s = await service(t);
     const id = await s.talkgroup();

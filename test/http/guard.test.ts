@@ -133,7 +133,7 @@ t.test('no protected route lets a caller pass whose token is not good', async (t
   t.equal((await s.admin.get('/devices')).status, 200, 'and the good token is still good');
 });
 
-/** Tokens that a careless verifier would accept; each claims to be the admin. */
+/** Tokens that a careless verifier would accept. Each claims to be the admin. */
 function forgedCallers(s: Service): Record<string, Caller> {
   const claims = {
     sub: s.admin.userId,

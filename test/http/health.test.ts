@@ -13,7 +13,7 @@ const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? [
 const hasIPv6 = addresses.some(({ address }) => address === '::1');
 const noIPv6 = hasIPv6 ? false : 'this machine has no IPv6';
 
-// 127.0.0.2: an address at which 127.0.0.1 does not answer; macOS has only the first of the network.
+// 127.0.0.2: an address at which 127.0.0.1 does not answer. macOS has only the first of the network.
 const cases = [
   { HOST: '127.0.0.2', skip: process.platform === 'linux' ? false : 'only Linux has 127.0.0.2' },
   { HOST: '0.0.0.0', skip: false },

@@ -26,7 +26,7 @@ import {
 } from '../helpers/http/rest.js';
 import { IS_PROOF } from '../helpers/within.js';
 
-/** That race a removal; `make prove` asks for ten times as many. */
+/** That race a removal. `make prove` asks for ten times as many. */
 const FETCHES = Number(process.env.KEY_FETCHES ?? 1000);
 /** Of a fleet whose rotations are put off: more than 20,000 members together. `make prove`: of a dispatcher of 1,000. */
 const FLEET_GROUPS = IS_PROOF ? 1000 : 21;
@@ -354,7 +354,7 @@ t.test('a member that is removed and joins again gets no key', async (t) => {
   t.equal(await holder.counters(id), null);
 });
 
-t.test('who goes while a talkgroup becomes required makes its keys rotate all the same', async (t) => {
+t.test('a member who leaves while a talkgroup becomes required makes its keys rotate', async (t) => {
   const s = await service(t, withKeys);
   const ways = {
     removed: (id: string, { userId }: AccountCaller) => s.admin.delete(`/talkgroups/${id}/members/${userId}`),

@@ -7,7 +7,7 @@ import { type Caller, PASSWORD, PASSWORD_HASH, type Service, service, until } fr
 
 t.setTimeout(300_000);
 
-/** bcrypt without its 50 ms; `hashed` counts what it was asked. */
+/** bcrypt without its 50 ms. `hashed` counts what it was asked. */
 function instantBcrypt() {
   let hashed = 0;
   const bcrypt = {
@@ -41,7 +41,7 @@ function callersOf(s: Service) {
   };
 }
 
-/** One service for what limits by name and address; each test has names and addresses of its own. */
+/** One service for what limits by name and address. Each test has names and addresses of its own. */
 t.test('behind a proxy that is trusted', async (t) => {
   const { passwords, hashed } = instantBcrypt();
   const settings = {
@@ -95,7 +95,7 @@ t.test('behind a proxy that is trusted', async (t) => {
     for (const { status } of answers) t.equal(status, 200);
   });
 
-  t.test('nobody locks an owner out of where he has logged in, by his name or by his address', async (t) => {
+  t.test('no one locks an owner out of an address of a login, by the name or by the address', async (t) => {
     const [{ username }, other] = [await s.account(), await s.account()];
     const home = somewhere();
     t.equal((await login(username, PASSWORD, home)).status, 200);
@@ -112,7 +112,7 @@ t.test('behind a proxy that is trusted', async (t) => {
     t.equal((await login(other.username, PASSWORD, somewhere())).status, 200);
   });
 
-  t.test('who registered at an address is at home there', async (t) => {
+  t.test('a user who registered at an address is at home there', async (t) => {
     const home = somewhere();
     t.equal((await register('ann', home)).status, 200);
     for (let attempt = 0; attempt < 5; attempt++) t.match(await login('ann', 'wrong', somewhere()), wrong);
@@ -166,7 +166,7 @@ t.test('behind a proxy that is trusted', async (t) => {
   );
 });
 
-t.test('who calls himself another address through nobody we trust counts by his own', async (t) => {
+t.test('X-Forwarded-For from an untrusted peer is ignored: limits use the address of the peer', async (t) => {
   for (const TRUST_PROXY of ['', '10.0.0.0/8,2001:db8::/32']) {
     const { passwords } = instantBcrypt();
     const settings = { REGISTRATIONS_PER_MINUTE: '2', TRUST_PROXY };
@@ -278,7 +278,7 @@ t.test('logins and registrations from two addresses leave room for a login from 
       index % 2 === 0 ? login('admin', PASSWORD, address) : register(`${index} at ${address}`, address),
     ),
   );
-  // Four and two places, with whichever came first; the rest are refused.
+  // Four and two places, with whichever came first. The rest are refused.
   await until(() => s.server.counts.refused.login_queue_full === 12);
   const other = login('admin', PASSWORD, '192.0.2.3');
   await until(() => passwords.figures().jobs === 7);
@@ -304,7 +304,7 @@ t.test('an address beyond its share is answered before its body is read, another
   socket.destroy();
 });
 
-t.test('whose turn to be hashed comes after three seconds is refused, and nobody behind him', async (t) => {
+t.test('a login that waits more than 3 s to be hashed is refused, and a later one is served', async (t) => {
   const { bcrypt, free, working } = heldBcrypt();
   const passwords = createPasswords({ bcrypt, waitingMax: 10 });
   const s = await service(t, { passwords });

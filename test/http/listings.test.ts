@@ -223,7 +223,7 @@ t.test('a user is found by the name, the serial and the site of its device', asy
 });
 
 t.test(
-  'a sort that is not a column, and an end of another sort or of nobody, are 400 and name the field',
+  'a sort that is not a column, and an end of another sort or of no user, are 400 and name the field',
   async (t) => {
     const s = await service(t);
     await fill(s);

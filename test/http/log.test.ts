@@ -46,7 +46,7 @@ async function node(t: Test, stderr: number) {
 const matches = (line: Record<string, unknown>, about: Readonly<Record<string, unknown>>) =>
   Object.entries(about).every(([name, value]) => line[name] === value);
 
-/** A pipe that nobody reads but the test, when it wants to. */
+/** A pipe that only the test reads, when it wants to. */
 function unreadPipe(t: Test) {
   const path = join(t.testdir(), 'stderr');
   execFileSync('mkfifo', [path]);
@@ -90,7 +90,7 @@ async function worksOn(t: Test, { rest, ws }: { rest: string; ws: string }): Pro
     const headers = { authorization: `Bearer ${ann.token}` };
     t.equal((await fetch(`${rest}/talkgroups`, { headers })).status, 200);
   }
-  // One, for each takes 50 ms of bcrypt; what is logged of it is what is logged of any request.
+  // One, for each takes 50 ms of bcrypt. What is logged of it is what is logged of any request.
   const body = JSON.stringify({ username: 'admin', password: 'admin password' });
   const init = { method: 'POST', headers: { 'content-type': 'application/json' }, body };
   t.equal((await fetch(`${rest}/auth/login`, init)).status, 200);

@@ -31,7 +31,7 @@ function moved(before: Exposition, after: Exposition): Record<string, number> {
   return Object.fromEntries(entries);
 }
 
-/** Ann says three frames to Bob, both want the floor, somebody does everything wrong. */
+/** Ann says three frames to Bob, both want the floor, a client does everything wrong. */
 async function story(t: Test, s: Service): Promise<void> {
   const ann = await s.person('ann-the-talker', { serial: 'metrics-serial' });
   const bob = await s.person('bob-the-listener');

@@ -9,7 +9,7 @@ import type { TalkgroupId } from '../../src/ids.js';
 import { HANGS_MS } from '../helpers/eventually.js';
 import { type AccountCaller, PASSWORD_HASH, type Service, service } from '../helpers/http/rest.js';
 
-/** Of histories made up; `make prove` asks for ten times as many. */
+/** Of histories made up. `make prove` asks for ten times as many. */
 const RUNS = Number(process.env.PROVE_RUNS ?? 3000) / 100;
 /** Of a race that is always the same. */
 const ROUNDS = RUNS / 6;

@@ -218,7 +218,7 @@ t.test('of many who use a code at once one is let in, and nothing is half done',
   }
 });
 
-t.test('who guesses is stopped by address, before any hash', async (t) => {
+t.test('a client that guesses is stopped by address, before any hash', async (t) => {
   let hashes = 0;
   const hash = async (password: string) => {
     hashes++;
@@ -239,7 +239,7 @@ t.test('who guesses is stopped by address, before any hash', async (t) => {
   t.ok(Number(late.headers.get('retry-after')) > 0);
 });
 
-t.test('who may make a code, for whom, and for how long', async (t) => {
+t.test('a code is made by users who may, for users they may, and for a limited time', async (t) => {
   const s = await service(t, { settings: { PASSWORD_MIN_LENGTH: '6' } });
   const chief = await s.account({ role: 'admin' });
   t.match(await s.admin.post(`/users/${chief.userId}/setup-code`, {}), {

@@ -87,7 +87,7 @@ t.test('a second service on the same ports does not start, and the first is not 
 
 t.test('startup fails and names HOST when it is not an address of this machine', async (t) => {
   for (const HOST of ['nosuch.invalid', '192.0.2.1', '2001:db8::1']) {
-    // Nobody asks this database, whose folder could not be made either.
+    // No request asks this database, whose folder could not be made either.
     await t.rejects(build(t, { HOST, DATA_DIR: '/dev/null/data' }), {
       name: 'ConfigError',
       message: /^HOST must /,

@@ -93,7 +93,7 @@ t.test('headers, paths and bodies beyond their limits are refused by name', asyn
 
 t.test('a client that sends on while it is refused still reads why', async (t) => {
   const s = await service(t);
-  // Bytes that nobody reads any more must not reset the connection before the answer was read.
+  // Bytes that are not read any more must not reset the connection before the answer was read.
   const body = ' '.repeat(300_000);
   for (let round = 0; round < 5; round++) {
     const large = await exchange(s.port, [register(`content-length: ${body.length}\r\n`, body)], 1);
@@ -150,7 +150,7 @@ t.test('Expect, CONNECT and Upgrade are answered like any other request', async 
   }
 });
 
-t.test('an Upgrade that nobody takes is answered, and the connection ends with the answer', async (t) => {
+t.test('an Upgrade that is not taken is answered, and the connection ends with the answer', async (t) => {
   const s = await service(t);
   const upgrade = `GET /healthz HTTP/1.1\r\n${HOST}connection: upgrade\r\nupgrade: websocket\r\n\r\n`;
   // Kept, it would wait in silence for more of a request whose headers are too large.
@@ -251,7 +251,7 @@ t.test(
 );
 
 t.test('a client that does not read its answer is disconnected, a slow one gets all of it', async (t) => {
-  const answer = Buffer.alloc(24 << 20, 'x'); // more than the kernel takes for a socket; four may wait in all
+  const answer = Buffer.alloc(24 << 20, 'x'); // more than the kernel takes for a socket. Four may wait in all
   let asked = 0;
   const answerLarge = async () => {
     asked++;
@@ -290,7 +290,7 @@ t.test('a client that does not read its answer is disconnected, a slow one gets 
   t.equal(s.server.counts.answersStalled, 3);
 });
 
-/** Reads so many bytes of the answers, and sends that, in each turn; what is not read fills the kernel's buffers. */
+/** Reads so many bytes of the answers, and sends that, in each turn. What is not read fills the kernel's buffers. */
 function readSlowly(
   t: Test,
   port: number,

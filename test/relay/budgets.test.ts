@@ -7,7 +7,7 @@ import { scrape } from '../helpers/http/exposition.js';
 import { speech } from '../helpers/relay/speech.js';
 import { type Json, type Radio, service } from '../helpers/service/service.js';
 
-/** Of the account that floods; `make prove` takes 32, which is SOCKETS_PER_USER. */
+/** Of the account that floods. `make prove` takes 32, which is SOCKETS_PER_USER. */
 const SOCKETS = Number(process.env.FLOOD_SOCKETS ?? 5);
 const FLOOD_FRAMES_PER_SECOND = 100;
 const FLOOD_BYTES = 1000;
@@ -87,7 +87,7 @@ t.test('talkers at once in an open talkgroup', async (t) => {
   const s = await service(t, { TALKERS_MAX: '3', TALK_SILENCE_MS: '60000' });
   const isOf = (radio: Radio) => (message: Json) => message.session === radio.session;
 
-  t.test('the third burst of a user is refused and names the first; those of others are not', async (t) => {
+  t.test('the third burst of a user is refused and names the first, those of others are not', async (t) => {
     const [ann, bob] = [await s.person('own-ann'), await s.person('own-bob')];
     const { id, number } = await s.talkgroup('own', ann, bob);
     const [a1, a2, a3] = [await ann.radio(), await ann.radio(), await ann.radio()];

@@ -81,7 +81,7 @@ t.test('bursts', async (t) => {
     t.equal(b.frames.length, 1);
   });
 
-  t.test('who connects in the middle of a burst is told who talks, and hears the rest', async (t) => {
+  t.test('a radio that connects during a burst is told who talks, and hears the rest', async (t) => {
     const {
       people,
       talkgroup,

@@ -24,12 +24,12 @@ async function figures({ metrics }: Service) {
   };
 }
 
-/** Connections that say nothing; resolves when each was accepted or closed. */
+/** Connections that say nothing. Resolves when each was accepted or closed. */
 async function strangers(t: Test, address: string, count: number): Promise<Socket[]> {
   const { hostname, port } = new URL(address);
   const sockets = Array.from({ length: count }, () => {
     const socket = connect(Number(port), hostname);
-    socket.on('error', () => {}); // a reset; 'close' follows
+    socket.on('error', () => {}); // a reset. 'close' follows
     t.teardown(() => socket.destroy());
     return socket;
   });

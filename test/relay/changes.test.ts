@@ -1,4 +1,4 @@
-// Changes made by REST reach live sockets: what everybody hears of them, and that no frame slips through afterwards.
+// Changes made by REST reach live sockets: what all members hear of them, and that no frame slips through afterwards.
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
@@ -11,7 +11,7 @@ import { within } from '../helpers/within.js';
 const TRIALS = Number(process.env.CHANGE_TRIALS ?? (isDealt ? 5 : 25));
 /** Each is a process of its own, a second of CPU long. */
 const REVOCATIONS = Math.max(1, Math.floor(TRIALS / 20));
-/** Seven kinds of race; one of them takes 10 ms alone on the machine, and it is seldom alone. */
+/** Seven kinds of race. One of them takes 10 ms alone on the machine, and it is seldom alone. */
 const TRIALS_MS_MAX = (isDealt ? 120_000 : 60_000) + 7 * TRIALS * 60 + REVOCATIONS * 2000;
 t.setTimeout(2 * TRIALS_MS_MAX + 60_000);
 /** What "at once, on every node" may take (design of the service, milliseconds). */
@@ -96,7 +96,7 @@ for (const threads of isOverNodes ? ['0'] : isDealt ? ['1'] : ['1', '0']) {
       t.same(await inDoubt({ kind: 'user_revoked', user: ann.id }), all, 'all rights of the user');
     });
 
-    t.test('a deleted talkgroup is gone for everybody, each burst ended first', async (t) => {
+    t.test('a deleted talkgroup is gone for all members, each burst ended first', async (t) => {
       const [ann, bob] = await people(s, 'delete', 2);
       const group = await s.talkgroup('delete', ann, bob);
       const [a, b] = await radios([ann, bob]);
@@ -111,7 +111,7 @@ for (const threads of isOverNodes ? ['0'] : isDealt ? ['1'] : ['1', '0']) {
       t.match(await a.hears('ERROR'), { code: 'not_member' });
     });
 
-    t.test('a disabled device ends its sockets and its burst; enabled again, it comes back', async (t) => {
+    t.test('a disabled device ends its sockets and burst, and comes back when enabled', async (t) => {
       const [ann, bob] = [
         await s.person('disable-ann', { serial: 'disable-SN' }),
         await s.person('disable-bob'),
@@ -237,7 +237,7 @@ for (const threads of isOverNodes ? ['0'] : isDealt ? ['1'] : ['1', '0']) {
       t.same(b.messages, [], 'a snapshot would mean that something was withdrawn');
     });
 
-    t.test('a rotation tells every member the counter, and cuts nobody', async (t) => {
+    t.test('a rotation tells every member the counter, and cuts no one off', async (t) => {
       const [ann, bob] = await people(s, 'rotate', 2);
       const group = await s.talkgroup('rotate', ann, bob);
       const [a, b] = await radios([ann, bob]);
@@ -265,7 +265,7 @@ for (const threads of isOverNodes ? ['0'] : isDealt ? ['1'] : ['1', '0']) {
       t.same(await old.closes(), { code: 1008, reason: 'invalid token' });
       a.speaks(group.number, 'two', { start: true });
       t.equal((await young.hearsFrame()).text, 'two');
-      // It was in doubt too, for as long as the read took; what it missed meanwhile it is shown.
+      // It was in doubt too, for as long as the read took. What it missed meanwhile it is shown.
       const told = await eventsOf(young);
       // The end of a burst at another node may come behind the read.
       t.same(isDealt ? [...new Set(told)] : told, [1, 2, 3]);
@@ -315,13 +315,13 @@ for (const threads of isOverNodes ? ['0'] : isDealt ? ['1'] : ['1', '0']) {
       t.match((await cid.radio()).welcome?.talkgroups, [{ online: 2, talkers: [] }]);
     });
 
-    t.test('whoever leaves and joins as fast as he can ends as he ended', async (t) => {
+    t.test('a user who leaves and joins as fast as possible ends as the last request says', async (t) => {
       const [ann, bob] = await people(s, 'flap', 2);
       const group = await s.talkgroup('flap', ann, bob);
       const [a, b] = await radios([ann, bob]);
       const second = await bob.radio();
       for (let round = 0; round < 10; round++) {
-        // Both under way at once; the one that is sent last may be stored first.
+        // Both under way at once. The one that is sent last may be stored first.
         await Promise.all([
           bob.delete(`/talkgroups/${group.id}/leave`),
           bob.post(`/talkgroups/${group.id}/join`),
@@ -439,7 +439,7 @@ for (const threads of isOverNodes ? ['0'] : isDealt ? ['1'] : ['1', '0']) {
         await admin.patch(`/talkgroups/${group.id}`, { floor_mode: 'single' });
         const [b, dispatcher] = await radios([bob, admin]);
         for (let trial = 0; trial < TRIALS; trial++) {
-          // Somebody else each time: a session may begin only 8 bursts in 10 s.
+          // Another radio each time: a session may begin only 8 bursts in 10 s.
           const ann = await s.person(`race-preempt-ann-${trial}`);
           await ann.post(`/talkgroups/${group.id}/join`);
           const a = await ann.radio();
@@ -502,7 +502,7 @@ for (const threads of isOverNodes ? ['0'] : isDealt ? ['1'] : ['1', '0']) {
             listener: b,
             async change() {
               await s.revoke(ann.name);
-              // What the promise allows; it is the only one here that is about time.
+              // What the promise allows. It is the only one here that is about time.
               await delay(OTHER_NODE_MS);
             },
           });

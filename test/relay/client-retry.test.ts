@@ -33,7 +33,7 @@ async function setUp(t: Test) {
   const listener = await s.radioOf(bob);
   return {
     ...{ s, ann, group, listener, radio: await radioOf(ann) },
-    /** Resolves when a session asks for the floor, and nobody has answered. */
+    /** Resolves when a session asks for the floor, and has no answer yet. */
     asked: () =>
       eventually(() => {
         if (authority?.open() !== 1) throw new Error(`${authority?.open()} ask`);

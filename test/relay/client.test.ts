@@ -91,7 +91,7 @@ t.test('a talkgroup joined by REST can be talked in at once, and one left no mor
   t.equal(a.talkgroups.size, 0);
 });
 
-t.test('a radio that connects while somebody talks knows who, and from which frame on', async (t) => {
+t.test('a radio that connects during a burst knows who talks, and from which frame on', async (t) => {
   const { s, ann, bob, group } = await annAndBob(t);
   const a = await radioOf(t, s, ann);
   const talk = a.talk({ talkgroupId: group.id });
@@ -387,7 +387,7 @@ t.test('what was chosen to hear is heard so, and again in a new session', async 
   t.equal(b.gaps, 0);
 });
 
-t.test('who stopped reading is told what it missed, exactly, and hears live speech again', async (t) => {
+t.test('a radio that stopped reading is told what it missed, and hears live speech again', async (t) => {
   const { s, ann, bob, group } = await annAndBob(t, { BACKLOG_MS: '200' });
   const [a, c] = [await radioOf(t, s, ann), await radioOf(t, s, ann)];
   const sockets = keptSockets();
@@ -451,7 +451,7 @@ t.test('a call for help is known to all until it is cleared, whatever happens to
   t.same([a.gaps, b.gaps, late.gaps], [0, 0, 0]);
 });
 
-t.test('who asked for presence is told who comes and goes, and can ask who is there', async (t) => {
+t.test('a radio that asked for presence is told who comes and goes, and can ask who is there', async (t) => {
   const { s, ann, bob, group } = await annAndBob(t);
   const a = await radioOf(t, s, ann);
   await a.subscribe({ talkgroupIds: [group.id], presence: true });

@@ -51,7 +51,7 @@ const firstIs = (code: string, person: Person, talkgroup?: { id: string }): Prom
 const doctorSays = (t: Test, code: string, { name: user }: Person, talkgroup?: { readonly name: string }) =>
   doctor.says(t, code, { user, nodes, ...(talkgroup !== undefined && { talkgroup: talkgroup.name }) });
 
-/** Ann, bob and a talkgroup of both; ann has a device and a radio. */
+/** Ann, bob and a talkgroup of both. Ann has a device and a radio. */
 async function scene(t: Test, name: string) {
   const ann = await s.person(`${name}-ann`, { serial: `${name}-ann` });
   const bob = await s.person(`${name}-bob`);

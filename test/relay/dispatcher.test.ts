@@ -144,7 +144,7 @@ t.test('behind a revocation by a dispatcher the next key holder waits for an adm
   t.equal(await waits(), false);
 });
 
-t.test('two who take the right away at once: one does, and nobody is left with it', async (t) => {
+t.test('two who take the right away at once: one does, and no one is left with it', async (t) => {
   const ann = await s.person('twice');
   await set(ann.id, true);
   const answers = await Promise.all([
@@ -163,7 +163,7 @@ t.test('two who take the right away at once: one does, and nobody is left with i
   t.ok(inTurn.every(Boolean), `${acts.map(({ act }) => act)}`);
 });
 
-t.test('who loses the right loses the tokens, and an account that never had it loses nothing', async (t) => {
+t.test('a user who loses the right loses the tokens, and one who never had it loses nothing', async (t) => {
   const group = await s.crew(t, 1, { name: 'loses', floor_mode: 'single' });
   const [ann] = group.people;
   const [a] = group.radios;

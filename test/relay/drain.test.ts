@@ -86,7 +86,7 @@ t.test(
   },
 );
 
-t.test('whoever asks is told at once, and REST answers to the end', { buffered: true }, async (t) => {
+t.test('a radio that asks is told at once, and REST answers to the end', { buffered: true }, async (t) => {
   const s = await serviceProcess(t, { ...TALKING, DRAIN_MS: '60000' });
   const group = await s.crew(t, 2, { name: 'meanwhile' });
   const [ann] = group.people;
@@ -122,7 +122,7 @@ t.test('whoever asks is told at once, and REST answers to the end', { buffered: 
   t.not(back.session, first.session);
 });
 
-t.test('a drain waits for nobody who has gone, however long it may take', { buffered: true }, async (t) => {
+t.test('a drain waits for no radio that has gone, however long it takes', { buffered: true }, async (t) => {
   const s = await serviceProcess(t, { ...TALKING, DRAIN_MS: '600000' });
   const group = await s.crew(t, 4, { name: 'gone' });
   const [dead, ...others] = group.radios;

@@ -1,4 +1,4 @@
-// Emergencies over the wire: announced at once, heard above everybody, stored when the database allows, cleared once.
+// Emergencies over the wire: announced at once, heard above all others, stored when the database allows, cleared once.
 import { randomUUID } from 'node:crypto';
 import t from 'tap';
 import { EMERGENCY, START } from '../../src/protocol/frame.js';
@@ -150,7 +150,7 @@ t.test('a fourth raise within a minute is refused', async (t) => {
   t.match(await raise(a, group), { type: 'ERROR', code: 'rate_limited' });
 });
 
-t.test('whoever clears what nobody raised is not answered by the database without end', async (t) => {
+t.test('clearing what was not raised does not ask the database without end', async (t) => {
   const group = await s.crew(t, 1, { name: 'guessing' });
   const [radio] = group.radios;
   const answers = await Promise.all(Array.from({ length: 8 }, () => clear(radio, randomUUID())));
@@ -221,7 +221,7 @@ t.test('a burst begun in an emergency is announced as such, whatever bits the cl
   t.equal((await b.hearsText('help')).flags, START | EMERGENCY);
 });
 
-t.test('who calls for help takes the floor, and only an admin’s 7 takes it from him', async (t) => {
+t.test('a call for help takes the floor, and only an admin’s 7 takes it back', async (t) => {
   const group = await s.crew(t, 4, { name: 'above', floor_mode: 'single', admins: 1 });
   const [chief, a, b, c] = group.radios;
   t.match(await request(chief, group, { priority: 6 }), { type: 'FLOOR_GRANTED' });
@@ -240,7 +240,7 @@ t.test('who calls for help takes the floor, and only an admin’s 7 takes it fro
   t.match(await request(a, group), { type: 'FLOOR_DENIED', code: 'busy' });
 });
 
-t.test('who waits and calls for help has the floor at once, and after CLEAR it can be taken', async (t) => {
+t.test('a queued user who calls for help gets the floor, and after CLEAR it can be taken', async (t) => {
   const group = await s.crew(t, 4, { name: 'waits', floor_mode: 'single', admins: 1 });
   const [chief, a, b, c] = group.radios;
   a.speaks(group.number, 'of a', { start: true });
@@ -258,7 +258,7 @@ t.test('who waits and calls for help has the floor at once, and after CLEAR it c
   t.match(await b.hears('FLOOR_REVOKED'), { code: 'preempted' });
 });
 
-t.test('who waits and calls for help below an admin’s 7 is told his new place', async (t) => {
+t.test('a queued user who calls for help below an admin’s 7 is told the new place', async (t) => {
   const group = await s.crew(t, 3, { name: 'new place', floor_mode: 'single', admins: 1 });
   const [chief, a, b] = group.radios;
   await request(chief, group, { priority: 7 });
@@ -272,7 +272,7 @@ t.test('who waits and calls for help below an admin’s 7 is told his new place'
   t.match(await b.hears('FLOOR_QUEUED'), { position: 2, size: 2 });
 });
 
-t.test('who calls for help while talking is not cut off by the limit he began with', async (t) => {
+t.test('a talker who calls for help is not cut off by the limit of the burst', async (t) => {
   const settings = { floor_mode: 'single', max_talk_ms: 1000 } as const;
   const [help, limited] = [
     await s.crew(t, 2, { name: 'longer', ...settings }),
@@ -299,7 +299,7 @@ t.test('in `broadcast` an emergency is a right to talk, and it ends with it', as
   t.match(await a.hears('FLOOR_DENIED'), { code: 'forbidden' });
 });
 
-t.test('an admin acknowledges, member or not, and nobody else can', async (t) => {
+t.test('an admin acknowledges, member or not, and no other user can', async (t) => {
   const group = await s.crew(t, 2, { name: 'ack' });
   const [a, b] = group.radios;
   const chief = await s.admin.radio();
@@ -320,7 +320,7 @@ t.test('an admin acknowledges, member or not, and nobody else can', async (t) =>
   t.match(await acknowledge(chief, undefined), { type: 'ERROR', code: 'bad_message' });
 });
 
-t.test('the raiser or an admin clears, and whoever comes second is told that there is none', async (t) => {
+t.test('the raiser or an admin clears, and the second one is told that there is none', async (t) => {
   const group = await s.crew(t, 3, { name: 'clear', admins: 1 });
   const [chief, a, b] = group.radios;
   let last: unknown;
@@ -461,7 +461,7 @@ t.test('one acknowledged and cleared over the socket is so for REST', async (t) 
     t.match(await s.admin.call('POST', `/emergencies/${emergency_id}/${act}`), { status: 404 });
 });
 
-t.test('who leaves is still in distress, and may still say that he is not', async (t) => {
+t.test('a user who leaves is still in distress, and may still clear that', async (t) => {
   const group = await s.crew(t, 2, { name: 'leaves' });
   const [a, b] = group.radios;
   const [ann] = group.people;

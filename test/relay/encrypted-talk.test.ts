@@ -131,7 +131,7 @@ t.test('encrypted speech over the real wire', async (t) => {
     for (const text of [crypto?.salt ?? '?', ...textsOf(key)])
       t.notOk(log.includes(text), 'no salt or key in the log');
 
-    // The same search finds the same sentence where nobody sealed it.
+    // The same search finds the same sentence where it was not sealed.
     t.match(await talks(a.radio, open.id, spoken), { frames: spoken.length });
     await b.hearsEnds(2);
     t.strictSame(await whereIs(s, tap, spoken), ['wire']);

@@ -97,7 +97,7 @@ t.test('a token encoded once, as it should be, is let in', async (t) => {
   radio.socket.close();
 });
 
-t.test('a good token of nobody, of a disabled device, or from before a revocation is told so', async (t) => {
+t.test('a good token of no user, of a disabled device, or from before a revocation is told so', async (t) => {
   const nobody = s.sign({ ...claims, sub: randomUUID() as UserId, role: 'user' });
   const unknown = await connect(t, `${s.ws}/ws?token=${nobody}`);
   t.same(await unknown.closes(), { code: 1008, reason: 'unknown user' });
@@ -388,7 +388,7 @@ t.test(
   },
 );
 
-/** The service's database refuses everybody for as long as `work` takes. */
+/** The service's database refuses all connections for as long as `work` takes. */
 async function withoutDatabase(work: () => Promise<void>): Promise<void> {
   const cluster = postgres(await clusterUrl(), { max: 1, onnotice: () => {} });
   const name = new URL(s.url).pathname.slice(1);

@@ -46,7 +46,7 @@ const LOST_MS = 1500;
 const NEAR_MS = 300;
 /** Two that run out so close may do so in either order. */
 const APART_MS = 300;
-/** Of a session in one talkgroup in 10 s, and of a user in a minute; more is another test's business. */
+/** Of a session in one talkgroup in 10 s, and of a user in a minute. More is another test's business. */
 const BURSTS_MAX = 8;
 const RAISES_MAX = 3;
 
@@ -178,11 +178,11 @@ const CERTAIN = Object.entries(ENDS).map(
   }),
 );
 
-/** Somebody, shared by his radios. */
+/** A user, shared by the user's radios. */
 interface Member {
   readonly person: Person;
   isMember: boolean;
-  /** Id of his open emergency, and how many he raised. */
+  /** Id of the user's open emergency, and how many the user raised. */
   emergency: string | null;
   raises: number;
 }
@@ -228,7 +228,7 @@ type Cast = Awaited<ReturnType<typeof gather>>;
 
 let casts = 0;
 
-/** A fresh talkgroup, its people with their radios, and somebody who only listens. */
+/** A fresh talkgroup, its people with their radios, and a radio that only listens. */
 async function gather(s: Service, { mode, maxTalkMs }: Settings) {
   const cast = ++casts;
   const called = (name: string) =>
@@ -248,7 +248,7 @@ async function gather(s: Service, { mode, maxTalkMs }: Settings) {
   return { group, members, listener, players };
 }
 
-/** A machine that stood still admits nobody for a while: another history takes the place of this one. */
+/** A machine that stood still admits no radio for a while: another history takes the place of this one. */
 async function admitted(connecting: Promise<Radio>): Promise<Radio> {
   const radio = await connecting;
   fc.pre(radio.welcome !== null || (await radio.closes()).reason !== 'overloaded');
@@ -271,7 +271,7 @@ const UNHEARD = {
   ...{ endedFromMs: Number.NEGATIVE_INFINITY, endedByMs: Number.NEGATIVE_INFINITY },
 };
 
-/** What the model knows of messages and frames; all else differs from run to run. */
+/** What the model knows of messages and frames. All else differs from run to run. */
 const KNOWN = (
   'type ref event code session burst priority emergency max_talk_ms floor_mode position size frames state ' +
   'username reason resumed flags text talker talkers emergencies talkgroups'
@@ -298,7 +298,7 @@ const flagsOf = (flags: number) =>
     .filter(Boolean)
     .join('+');
 
-/** A frame as a message; null for answers to what only this test asks, and for what one is told who is no member. */
+/** A frame as a message. null for answers to what only this test asks, and for what one is told who is no member. */
 function messageOf(arrival: Json | Heard): Json | null {
   if ('payload' in arrival) {
     const { sender, burst, flags, text } = arrival as Heard;
@@ -324,7 +324,7 @@ const inconclusive = () => fc.pre(false);
 
 type Model = ReturnType<typeof createModel>;
 
-/** What is true in the talkgroup, and what everybody must hear of it. */
+/** What is true in the talkgroup, and what all must hear of it. */
 function createModel({ listener, players }: Cast, { mode, maxTalkMs }: Settings, seen: Set<string>) {
   const floor = watchFloor(players.length, mode, maxTalkMs);
   const settings = { mode, maxTalkMs };
@@ -449,7 +449,7 @@ function createModel({ listener, players }: Cast, { mode, maxTalkMs }: Settings,
     emergencies: calling.toReversed().map(({ person }) => ({ username: person.name, state: 'raised' })),
   });
 
-  /** Everything that happened was heard by whom it concerns, in this order, and nothing else was. */
+  /** Everything that happened was heard by all that it concerns, in this order, and nothing else was. */
   async function compare(): Promise<void> {
     const open = ears.filter(({ socket }) => socket === 'open');
     await Promise.all(open.map(({ radio }) => radio.settled()));
@@ -575,7 +575,7 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
     }
   }
 
-  /** Of an absent radio for whom nobody waits behind. */
+  /** Of an absent radio that no other one waits behind. */
   function isUnheard({ player }: Limit): boolean {
     const { state, awayAtMs } = inFloor(player);
     if (state === 'talking' || awayAtMs === null) return false;
@@ -650,7 +650,7 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
     inFloor(player).state !== 'talking' ||
     isRecent(player, performance.now() + NEAR_MS);
 
-  /** Not while nobody can tell whether T1 has lifted its mute. */
+  /** Not while it is unknown whether T1 has lifted its mute. */
   function maySpeak(player: Player, { start }: Speaks): boolean {
     if (!start && player.burst !== 0) return true;
     if (player.grants >= BURSTS_MAX) return false;
@@ -701,7 +701,7 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
     Object.assign(player, { endedFromMs: nowMs, endedByMs: performance.now() });
   }
 
-  /** false: with this frame no burst begins, so nobody hears it. */
+  /** false: with this frame no burst begins, so it is not heard. */
   function begin(
     player: Player,
     { start, isOver }: { start: boolean; isOver: boolean },
@@ -762,7 +762,7 @@ function createStage({ s, cast, model, clock, story }: StageOptions) {
     see({ kind: 'lost', session: player.at, forGood: true }, nowMs);
   }
 
-  /** Also while the old socket lives; with a new session when the old one was over. */
+  /** Also while the old socket lives. With a new session when the old one was over. */
   async function comeBack(player: Player, nowMs: number): Promise<void> {
     const { radio: old, socket, member } = player;
     const resumed = socket !== 'closed';
@@ -884,7 +884,7 @@ t.test(`${RUNS} histories: what a radio hears is what the model says`, async (t)
     TALK_SILENCE_MS: String(SILENCE_MS),
     TEXTS_PER_SECOND: '1000', // every act is settled by a question to each radio
     ...(isDealt && { DATABASE_POOL: '8' }), // each change is read by both nodes
-    BACKLOG_MS: '60000', // nobody here is slow, whatever the machine does
+    BACKLOG_MS: '60000', // no radio here is slow, whatever the machine does
   });
   const seen = new Set<string>();
   let failure = null as Failure | null;

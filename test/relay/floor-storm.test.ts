@@ -117,7 +117,7 @@ async function setUp(t: Test, s: Service, settings: { name: string; floor_mode: 
     }
   }
 
-  /** All is handled and answered, each question once; what the onlooker is shown then. */
+  /** All is handled and answered, each question once. What the onlooker is shown then. */
   async function ends(): Promise<Json> {
     for (const radio of radios.filter(isOpen)) await radio.settled();
     await onlooker.settled();

@@ -30,7 +30,7 @@ t.test('the floor', async (t) => {
     radio.asks({ type: 'FLOOR_REQUEST', talkgroup_id: id, ...more });
   const release = async (radio: Radio, { id }: { id: string }) => {
     const answer = await radio.asks({ type: 'FLOOR_RELEASE', talkgroup_id: id });
-    await heardEverywhere(); // a grant that ends unused is told to nobody
+    await heardEverywhere(); // a grant that ends unused is not announced
     return answer;
   };
 
@@ -52,7 +52,7 @@ t.test('the floor', async (t) => {
     });
   });
 
-  t.test('whoever comes second is told once who talks, and none of his frames is heard', async (t) => {
+  t.test('a second talker is told once who talks, and none of its frames is heard', async (t) => {
     const group = await single(t, 3, 'busy');
     const [a, b, c] = group.radios;
     a.speaks(group.number, 'of a', { start: true });
@@ -82,7 +82,7 @@ t.test('the floor', async (t) => {
     await c.hearsText('at last');
   });
 
-  t.test('a frame of one who waits is refused, and his place is kept', async (t) => {
+  t.test('a frame of a queued talker is refused, and its place is kept', async (t) => {
     const group = await single(t, 2, 'impatient');
     const [a, b] = group.radios;
     a.speaks(group.number, 'of a', { start: true });
@@ -378,7 +378,7 @@ t.test('the floor', async (t) => {
   });
 
   t.test(
-    'a member removed by an admin is told `left`, his burst ends, and the floor passes on',
+    'a member removed by an admin is told `left`, the burst ends, and the floor passes on',
     async (t) => {
       const group = await single(t, 3, 'removed');
       const [a, b, c] = group.radios;
@@ -406,7 +406,7 @@ t.test('the floor', async (t) => {
   );
 
   t.test(
-    'who is cut off by the end of its talkgroup or device is told before it hears no more',
+    'a talker cut off by the end of its talkgroup or device is told before it hears no more',
     async (t) => {
       const [deleted, kept] = [await single(t, 2, 'deleted'), await single(t, 2, 'kept')];
       const [a, b] = deleted.radios;

@@ -124,7 +124,7 @@ t.test('frames', { timeout: 120_000 }, async (t) => {
     t.same(answers[0], answers[1]);
   });
 
-  t.test('a flood is cut at its rate, told once, and harms nobody else', async (t) => {
+  t.test('a flood is cut at its rate, told once, and harms no other radio', async (t) => {
     const { number, a, b } = await pair('flood');
     const startedAt = performance.now();
     for (let frame = 0; frame < 1000; frame++) a.speaks(number, `${frame}`, { start: frame === 0 });
@@ -196,7 +196,7 @@ t.test('frames', { timeout: 120_000 }, async (t) => {
   });
 });
 
-/** What docs/protocol.md says a listener hears of these messages, as hexadecimal text; written apart from the relay's code. */
+/** What docs/protocol.md says a listener hears of these messages, as hexadecimal text. Written apart from the relay's code. */
 function relayedOf(
   sent: readonly Uint8Array[],
   { talkgroup, session }: { talkgroup: number; session: number },

@@ -16,7 +16,7 @@ const AGREED = {
 
 const s = await serviceOnTheWire(t);
 
-/** The request of a good client; `lines` replace or add headers, '' takes one away. */
+/** The request of a good client. `lines` replace or add headers, '' takes one away. */
 const hello = (lines: Readonly<Record<string, string>> = {}) =>
   handshake(s.address, { 'Sec-WebSocket-Key': KEY, ...lines });
 /** The same with one more line at the end, also of a name it has already. */
@@ -35,7 +35,7 @@ const unreadable = Promise.all([
 ]);
 
 /**
- * The section of RFC 6455 and what stands in the request; the request; the status it is answered with, or several where
+ * The section of RFC 6455 and what is in the request, the request, and the status it is answered with, or several where
  * the releases of the engine differ (ENGINE.md). Behind a 101 the session goes on as any other. The last column stands
  * where relay or engine deviate: what the RFC asks for.
  */
@@ -203,7 +203,7 @@ async function untilTheEnd(what: string, request: string) {
   return { what, received, tookMs: performance.now() - startedAt };
 }
 
-/** The request of a good client with so many headers; five are needed. */
+/** The request of a good client with so many headers. Five are needed. */
 function helloWith(headers: number): string {
   return helloAnd(Array.from({ length: headers - 5 }, (_, index) => `X-${index}: radio`).join('\r\n'));
 }

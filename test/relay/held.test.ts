@@ -1,5 +1,5 @@
-// Held audio, through the real wire: whoever asked for fewer writes or fewer messages hears what a live one hears, in the
-// same order, but later; and nothing that may not be heard any more.
+// Held audio, through the real wire: a radio that asked for fewer writes or fewer messages hears what a live one hears, in the
+// same order, but later, and nothing that may not be heard any more.
 import type { Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { decodeFrames } from '../../src/protocol/bundle.js';
@@ -23,7 +23,7 @@ const FAST = {
   TEXTS_PER_SECOND: '1000',
   TALK_SILENCE_MS: '60000',
 };
-// Nobody lags: the radios of all tests here share a thread, which may be busy for longer than the usual time.
+// No radio lags: the radios of all tests here share a thread, which may be busy for longer than the usual time.
 const s = await service(t, { ...FAST, BACKLOG_MS: '10000' });
 
 type Hold = { coalesce_ms?: number; bundle_ms?: number };
@@ -65,7 +65,7 @@ const eachOnce = (texts: readonly string[]) =>
 
 const numbers = (count: number) => Array.from({ length: count }, (_, index) => String(index));
 
-t.test('who is held hears what a live one hears, in the order of each talker', async (t) => {
+t.test('a radio with held audio hears what a live one hears, in the order of each talker', async (t) => {
   const group = await s.crew(t, 8, { name: 'same' });
   const [a, b, c, live, ...held] = group.radios;
   await Promise.all(held.map((radio, index) => subscribe(radio, group, HOLDS[index])));
@@ -132,7 +132,7 @@ for (const [bundle_ms, most] of [
   [60, 3],
 ] as const) {
   t.test(
-    `bundles of ${bundle_ms} ms hold ${most} frames; END and the window send what there is`,
+    `bundles of ${bundle_ms} ms hold ${most} frames, and END and the window send what there is`,
     async (t) => {
       const group = await s.crew(t, 2, { name: `bundles ${bundle_ms}` });
       const [a, b] = group.radios;
@@ -199,7 +199,7 @@ t.test('what happens in a talkgroup is heard in its order, held or not', async (
   }
 });
 
-t.test('who changes between live and held all the time hears every frame once', async (t) => {
+t.test('a radio that changes between live and held all the time hears every frame once', async (t) => {
   const group = await s.crew(t, 3, { name: 'changing' });
   const [a, b, c] = group.radios;
   await subscribe(c, group, { coalesce_ms: 20 });
@@ -248,7 +248,7 @@ t.test('a member that changes its own subscription does not open the bundles of 
   }
 });
 
-t.test('nobody hears himself, whether his socket lives, died or was replaced meanwhile', async (t) => {
+t.test('no radio hears itself, whether its socket lives, died or was replaced meanwhile', async (t) => {
   const group = await s.crew(t, 2, { name: 'own', floor_mode: 'single' });
   const [ann] = group.people;
   let [a, b] = group.radios;
@@ -315,7 +315,7 @@ t.test('a bundle sent by a client is a bad frame', async (t) => {
   t.match(await a.hears('ERROR'), { code: 'bad_frame' });
 });
 
-t.test(`${TRIALS} talkers leave: nothing of them is given to anybody after the 200`, async (t) => {
+t.test(`${TRIALS} talkers leave: nothing of them is given to a listener after the 200`, async (t) => {
   const { group, talkers, gone } = await crossing(t, 'leave');
   const radios = await Promise.all(talkers.map((talker) => talker.radio()));
   let discarded = 0;
@@ -357,7 +357,7 @@ t.test(`${TRIALS} talkers are preempted: nothing of them is given after FLOOR_RE
   await s.admin.patch(`/talkgroups/${group.id}`, { floor_mode: 'single' });
   let discarded = 0;
   for (let trial = 0; trial < TRIALS; trial++) {
-    // Somebody else each time: a session may begin only 8 bursts in 10 s.
+    // Another radio each time: a session may begin only 8 bursts in 10 s.
     const [talker, dispatcher] = [await s.person(`preempted-${trial}`), await s.person(`by-${trial}`, ADMIN)];
     for (const person of [talker, dispatcher]) await person.post(`/talkgroups/${group.id}/join`);
     const [a, d] = [await talker.radio(), await dispatcher.radio()];

@@ -47,7 +47,7 @@ t.test(`${CUTS} connections cut at any byte leave nothing behind`, { timeout: 30
     const write = (bytes: Buffer) => new Promise((resolve) => socket.write(bytes, resolve));
     await write(opening.subarray(0, length));
     if (length > opening.length) {
-      // WELCOME is longer than the answer to the handshake; the cuts are meant for a session that talks.
+      // WELCOME is longer than the answer to the handshake. The cuts are meant for a session that talks.
       while (socket.bytesRead < 400 && !socket.closed)
         await Promise.race([once(socket, 'data'), once(socket, 'close')]);
       await write(talk.subarray(0, length - opening.length));
@@ -107,7 +107,7 @@ t.test(
   },
 );
 
-t.test('a talker in the middle of its speech is told of the restart like everybody else', async (t) => {
+t.test('a talker in the middle of its speech is told of the restart like all others', async (t) => {
   const s = await serviceProcess(t);
   const people = await Promise.all(Array.from({ length: 10 }, (_, index) => s.person(`busy-${index}`)));
   const { number } = await s.talkgroup('busy', ...people);
@@ -197,7 +197,7 @@ t.test(
     a.speaks(number, 'one', { start: true });
     await b.hearsFrame();
 
-    // All connections so far lose what they carry; new ones work. The pool finds out by itself, the listener must too.
+    // All connections so far lose what they carry. New ones work. The pool finds out by itself, the listener must too.
     link.proxy.hole();
     link.proxy.heal();
     const startedAt = performance.now();

@@ -1,4 +1,4 @@
-// Limits: what happens at each one, to whom it happens, and that nobody else is touched.
+// Limits: what happens at each one, to whom it happens, and that no other radio is touched.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import t from 'tap';
@@ -76,7 +76,7 @@ t.test('every control message with ref is answered, however many come', async (t
   t.equal(radio.socket.readyState, radio.socket.OPEN, 'refusing is no closing');
 });
 
-t.test('ten times a rate, kept up, is closed as abuse, and nobody else is touched', async (t) => {
+t.test('ten times a rate, kept up, is closed as abuse, and no other radio is touched', async (t) => {
   const s = await service(t);
   const { people, number } = await group(s, 'flood', 5);
   const [a, b, c, d, e] = await radiosOf(people);

@@ -16,7 +16,7 @@ t.test(
     const quiet = await s.talkgroup('quiet', bob);
     const [a, b, c] = [await ann.radio(), await bob.radio(), await cid.radio()];
 
-    /** The unasked SUBSCRIBED and the event before it; null: all events came, for the kernel took more in the end. */
+    /** The unasked SUBSCRIBED and the event before it. null: all events came, for the kernel took more in the end. */
     async function overrun(): Promise<{ told: Json; rotated: Json } | null> {
       b.socket.pause();
       for (let sent = 0; sent < FRAMES; sent += 200) {

@@ -13,7 +13,7 @@ const NOBODY = '00000000-0000-4000-8000-000000000000';
 const SETTINGS = { SOCKETS_PER_USER: '200' };
 const s = await service(t, SETTINGS);
 /**
- * One relay. Of several ones PRESENCE may name changes of one second in two messages, and it names nobody when the first
+ * One relay. Of several ones PRESENCE may name changes of one second in two messages, and it has no names when the first
  * session comes to a relay or the last one leaves it. test/unit/cluster-presence has several.
  */
 const alone = isDealt ? await service(t, SETTINGS, undefined, { isOneNode: true }) : s;
@@ -27,14 +27,14 @@ const members = (radio: Radio, { id }: Named, more: Json = {}) =>
   radio.asks({ type: 'MEMBERS', talkgroup_id: id, ...more });
 const sessionsOf = (list: unknown) => (list as Json[]).map(({ session }) => session);
 
-/** The next PRESENCE in which somebody is named. */
+/** The next PRESENCE with a name. */
 async function change(radio: Radio): Promise<{ joined: unknown[]; left: unknown; online: unknown }> {
   const { joined, left, online } = await radio.hears('PRESENCE');
   return { joined: sessionsOf(joined), left, online };
 }
 
 t.test(
-  'who asked to be told hears who comes and who goes, and nobody else does',
+  'a radio that asked for presence hears who comes and who goes, and no other one does',
   { buffered: true },
   async (t) => {
     const group = await alone.crew(t, 2, { name: 'told' });
@@ -67,7 +67,7 @@ t.test(
   },
 );
 
-t.test('who was there already is not announced', { buffered: true }, async (t) => {
+t.test('a session that was there already is not announced', { buffered: true }, async (t) => {
   const group = await alone.crew(t, 2, { name: 'already' });
   const [a, b] = group.radios;
   for (const radio of [a, b, a]) await watch(radio, group);
@@ -127,7 +127,7 @@ t.test('members who join or leave by REST come and go', { buffered: true }, asyn
 });
 
 t.test(
-  'who takes over its own socket is no news; who comes back after a while is',
+  'a session that takes over its own socket is no news, and one that comes back after a while is',
   { buffered: true },
   async (t) => {
     const group = await alone.crew(t, 3, { name: 'back' });
@@ -148,7 +148,7 @@ t.test(
 );
 
 t.test(
-  'who asks no longer is told no longer, and each talkgroup is asked for by itself',
+  'a radio that asks no longer is told no longer, and each talkgroup is asked for by itself',
   { buffered: true },
   async (t) => {
     const group = await alone.crew(t, 3, { name: 'no longer' });

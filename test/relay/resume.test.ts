@@ -112,7 +112,7 @@ t.test('frames still in the old socket are dropped', { buffered: true }, async (
     });
   old.write(frame('in time'));
   await b.hearsText('in time');
-  // What is written before the relay takes over is heard, what is written after it is not, whoever reads it when.
+  // What is written before the relay takes over is heard, what is written after it is not, at any order of the reads.
   const writing = setInterval(() => !old.socket.closed && old.write(frame('old')), 1);
   const a = await ann.resumes({ welcome: welcome as Radio['welcome'] });
   t.ok(a.welcome?.resumed);
@@ -177,7 +177,7 @@ t.test(
 );
 
 t.test(
-  'who waited and lost its socket is passed over while away, and finds its place',
+  'a queued session that lost its socket is passed over while away, and finds its place',
   { buffered: true },
   async (t) => {
     const group = await single(t, 4, 'place');
@@ -200,7 +200,7 @@ t.test(
 );
 
 t.test(
-  'who waited and comes back to a free floor has it, and is told after WELCOME',
+  'a queued session that comes back to a free floor has it, and is told after WELCOME',
   { buffered: true },
   async (t) => {
     const group = await single(t, 3, 'free again');
@@ -309,7 +309,7 @@ t.test('of many who bring one token at once, one goes on with the session', { bu
 });
 
 t.test(
-  'another user’s attempt gets a session of his own and leaves the token valid',
+  'another user’s attempt gets a session of its own and leaves the token valid',
   { buffered: true },
   async (t) => {
     const [ann, eve] = [await s.person('owner'), await s.person('thief')];
@@ -442,7 +442,7 @@ t.test(
 );
 
 t.test(
-  'a session that nobody resumed in time is over, and on another node there is none',
+  'a session that was not resumed in time is over, and on another node there is none',
   { buffered: true },
   async (t) => {
     const short = await service(t, { DATABASE_URL: s.url, RESUME_MS: '200' });

@@ -5,7 +5,7 @@ import { service } from '../helpers/service/service.js';
 
 t.setTimeout(300_000);
 
-/** Of ids that nobody here knows; each costs a statement. */
+/** Of ids that are unknown here. Each costs a statement. */
 const CLEARS_AT_ONCE = 5;
 const SOCKETS = 12;
 

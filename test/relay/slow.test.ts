@@ -358,7 +358,7 @@ t.test(
     // The engine's 64 KiB for each, with room for a garbage collection that is still to come.
     const growth = Math.round((most - before) / 2 ** 20);
     t.ok(growth < 64, `${growth} MiB more`);
-    // They still hold their ends; the engine waits a while for the peer's close.
+    // They still hold their ends. The engine waits a while for the peer's close.
     await eventually(async () => {
       const more = (await s.descriptors()) - descriptors;
       if (more > 5) throw new Error(`${more} descriptors are still open`); // a pool may have grown meanwhile
@@ -373,7 +373,7 @@ t.test('a full send buffer pauses the audio before BACKLOG_MS does', { timeout: 
     BACKLOG_MS: '60000',
   });
 
-  // The engine collects small messages until the end of its turn; one of 16 KiB goes out at once.
+  // The engine collects small messages until the end of its turn. One of 16 KiB goes out at once.
   for (const bytes of [8000, 16_384]) {
     t.test(`frames of ${bytes} bytes: at most two turns are counted too many, none too few`, async (t) => {
       const { talkgroup, radios } = await group(s, `fence-${bytes}`, 4);
@@ -529,7 +529,7 @@ t.test(
 
     const doubt = { kind: 'left', user: bob.id, talkgroup: fire.id, id: 'a notice of the test' };
     await s.sql.begin(async (sql) => {
-      // The relay reads to know whether he left, and cannot.
+      // The relay reads to know whether the user left, and cannot.
       await sql`lock table memberships in access exclusive mode`;
       await s.sql`select pg_notify('talkgroup_radio', ${JSON.stringify(doubt)})`;
       await comesTrue('the withdrawal', () => hasLeft(c, b));
@@ -616,7 +616,7 @@ async function fillsUp(talker: Radio, onlooker: Radio, talkgroup: number): Promi
   }
 }
 
-/** What the process holds in memory; Linux only. */
+/** What the process holds in memory. Linux only. */
 async function residentBytes({ pid }: ServiceProcess): Promise<number> {
   const status = await readFile(`/proc/${pid}/status`, 'utf8');
   return 1024 * Number(/^VmRSS:\s+(\d+) kB$/m.exec(status)?.[1]);

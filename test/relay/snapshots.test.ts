@@ -128,7 +128,7 @@ t.test(
       else refused = answer;
     }
     t.match(refused, { type: 'ERROR', code: 'rate_limited' });
-    // The last one is answered with the first token that is there; 100 come back in a second.
+    // The last one is answered with the first token that is there. 100 come back in a second.
     const most = 11 + (performance.now() - startedAtMs) / 2000;
     t.ok(answered >= 10 && answered <= most, `${answered} times 200`);
     t.match(await sockets[2]?.asks({ type: 'SYNC', talkgroup_id: ids[0] }), { code: 'rate_limited' });

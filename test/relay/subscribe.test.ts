@@ -124,7 +124,7 @@ t.test('a connection hears and may talk in every talkgroup of its user from the 
   }
 });
 
-t.test('who listens hears everything and is refused the floor', async (t) => {
+t.test('a radio that listens hears everything and is refused the floor', async (t) => {
   const group = await s.crew(t, 2, { name: 'listen' });
   const [a, b] = group.radios;
   t.match(await subscribe(b, [group], { mode: 'listen' }), {
@@ -147,7 +147,7 @@ t.test('who listens hears everything and is refused the floor', async (t) => {
   t.notOk(has(b, 'FLOOR_DENIED'), 'a frame that fails this check gets ERROR only');
 });
 
-t.test('who subscribes to events is told who talks, and hears not a frame', async (t) => {
+t.test('a radio that subscribes to events is told who talks, and hears not a frame', async (t) => {
   const group = await s.crew(t, 2, { name: 'events' });
   const [a, b] = group.radios;
   await subscribe(b, [group], { mode: 'events' });
@@ -341,7 +341,7 @@ t.test('SYNC answers not_member for a talkgroup of others and for an id that nam
   t.match(await radio.asks({ type: 'SYNC' }), { type: 'ERROR', code: 'bad_message' });
 });
 
-t.test('whoever syncs in the middle of talk misses no event and sees none twice', async (t) => {
+t.test('a radio that syncs in the middle of talk misses no event and sees none twice', async (t) => {
   const [ann, bob] = [await s.person('gap-ann'), await s.person('gap-bob')];
   const groups = await Promise.all([1, 2, 3].map((index) => s.talkgroup(`gap ${index}`, ann, bob)));
   const [a, b] = [await ann.radio(), await bob.radio()];

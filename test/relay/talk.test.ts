@@ -1,10 +1,10 @@
-// Speech between radios: what is relayed, to whom, and what everybody hears about it.
+// Speech between radios: what is relayed, to whom, and what all members hear about it.
 import t from 'tap';
 import { END, START } from '../../src/protocol/frame.js';
 import { service } from '../helpers/service/service.js';
 
 for (const threads of ['1', '0']) {
-  t.test(`with RELAY_THREADS=${threads} a frame reaches every other member and nobody else`, async (t) => {
+  t.test(`with RELAY_THREADS=${threads} a frame reaches every other member and no other radio`, async (t) => {
     const s = await service(t, { RELAY_THREADS: threads });
     const [ann, bob, cid] = [await s.person('ann'), await s.person('bob'), await s.person('cid')];
     const group = await s.talkgroup('fire', ann, bob);

@@ -459,7 +459,7 @@ t.test('two echoes in one talkgroup repeat what is said once each', async (t) =>
 });
 
 t.test(
-  'a crowd talks, hears and moves until it ends, and reports a member that the relay has closed',
+  'many radios talk, hear and move until the end, and report a member that the relay has closed',
   async (t) => {
     const { s, folder } = await setUp(t);
     const units = await Promise.all(

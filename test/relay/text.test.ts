@@ -49,7 +49,7 @@ t.test('control messages', { timeout: 120_000 }, async (t) => {
     t.same(radio.messages, [], 'without ref there is no OK');
   });
 
-  t.test('GPS_UPDATE may name a device; one that is not there is told', async (t) => {
+  t.test('GPS_UPDATE may name a device, and one that is not there is told', async (t) => {
     const { radio } = await newRadio();
     const { person } = await newRadio('SN-other');
     const fix = { type: 'GPS_UPDATE', lat: 1, lng: 2, alt: 3 };

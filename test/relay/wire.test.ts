@@ -24,7 +24,7 @@ const FUZZ_RUNS = Number(process.env.PROVE_RUNS ?? 3000) / 100;
 const s = await serviceOnTheWire(t);
 
 /**
- * The section of RFC 6455 and what is sent; its frames; the outcome, in the words of `outcome` in wire.ts. The last
+ * The section of RFC 6455 and what is sent, its frames, and the outcome, in the words of `outcome` in wire.ts. The last
  * column stands where the engine deviates, as docs/protocol.md says: the code of the close that the RFC asks for.
  */
 type Row = readonly [what: string, frames: readonly Buffer[], outcome: string, rfc?: number];

@@ -12,7 +12,7 @@ const RUN = fileURLToPath(new URL('../helpers/run.js', import.meta.url));
 const EVERY_FILE = fileURLToPath(new URL('../helpers/every-file.js', import.meta.url));
 const linuxOnly = { skip: process.platform === 'linux' ? false : 'reads /proc' };
 
-/** A runner whose command has started a process that nobody ends. */
+/** A runner whose command has started a process that is not ended. */
 async function startRunner(t: Test, command: string): Promise<{ runner: ChildProcess; below: Process[] }> {
   const runner = spawn(process.execPath, [RUN, 'sh', '-c', command], {
     stdio: ['ignore', 'pipe', 'inherit'],

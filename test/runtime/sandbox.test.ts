@@ -26,7 +26,7 @@ t.setTimeout(180_000);
 
 /** As soon as all units are connected: what it printed, by the word in front. */
 async function startSandbox(t: Test, cwd: string) {
-  // Settings that would lead it to the data of somebody else, or let others in.
+  // Settings that would lead it to the data of another service, or let others in.
   const env = {
     DATABASE_URL: 'postgres://nobody@127.0.0.1:1/none',
     DATA_DIR: '/nowhere',

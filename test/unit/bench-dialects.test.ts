@@ -75,7 +75,7 @@ const scripts: Readonly<Record<string, Script>> = {
     asks: bytes(0x10, 12, 0, 4, 'MQTT', 4, 2, 0, 0, 0, 0, 0x82, 11, 0, 1, 0, 6, 'room/7', 0),
     delivered: publish,
     said: publish,
-    // It never asks a client that keeps no time; an answer to nothing is passed over.
+    // It never asks a client that keeps no time. An answer to nothing is passed over.
     ping: bytes(0xd0, 0),
     pong: bytes(),
   },
@@ -93,7 +93,7 @@ const scripts: Readonly<Record<string, Script>> = {
   },
 };
 
-/** QoS 0; the length in one byte below 128, else in two. */
+/** QoS 0. The length in one byte below 128, else in two. */
 function publish(frame: Uint8Array): Buffer {
   const length = 8 + frame.length;
   const field = length < 128 ? [length] : [0x80 | (length & 0x7f), length >> 7];
@@ -179,7 +179,7 @@ t.test('what the relay tells in text is told in its order, whatever audio lies b
   t.same(radio.texts, ['{"a":1}', '{"b":2}']);
 });
 
-/** A radio of room 7 whose connection stands; it shows the dialect what is left over again, as the dialect is promised. */
+/** A radio of room 7 whose connection stands. It shows the dialect what is left over again, as the dialect is promised. */
 function connected(open: OpenDialect, { isTalker = false } = {}) {
   const said: Buffer[] = [];
   const heard: string[] = [];
@@ -216,7 +216,7 @@ function connected(open: OpenDialect, { isTalker = false } = {}) {
   };
 }
 
-/** All that came of it; of what was said only what followed the entry's first message, which holds a random key. */
+/** All that came of it. Of what was said only what followed the entry's first message, which holds a random key. */
 function listen(open: OpenDialect, pieces: readonly Buffer[]) {
   const radio = connected(open);
   const greeted = radio.said().length;

@@ -7,7 +7,7 @@ import { nowMs } from '../../bench/machine/clock.js';
 
 const ANSWER = Buffer.from('HTTP/1.1 200 OK\r\nX: y\r\nContent-Length: 11\r\n\r\n{"ok":true}');
 
-/** A server that calls `asked` for each request, which is one segment here; with its address. */
+/** A server that calls `asked` for each request, which is one segment here. With its address. */
 async function serve(t: Test, asked: (socket: Socket, request: number) => void): Promise<string> {
   const sockets = new Set<Socket>();
   let requests = 0;
@@ -50,7 +50,7 @@ t.test('while a server stalls, requests become due all the same and wait from th
   t.equal(sent.requests, 20);
   t.equal(sent.latency.count, 20);
   t.equal(failuresOf(sent), 0);
-  // The last is due 95 ms after the first; HDR keeps three digits.
+  // The last is due 95 ms after the first. HDR keeps three digits.
   t.ok(sent.latency.p50Ms > (stallMs - 95) * 0.99, `${sent.latency.p50Ms} ms`);
   t.ok(sent.latency.maxMs > stallMs * 0.99, `${sent.latency.maxMs} ms`);
 });

@@ -14,7 +14,7 @@ const memberships = Array.from({ length: TALKGROUPS }, (_, index) =>
   talkgroupRow({ id: `talkgroup ${index + 1}` as TalkgroupId, number: index + 1, name: '' }),
 );
 
-/** A relay without an engine in which everybody is in all talkgroups; time passes only by `pass`. */
+/** A relay without an engine in which all users are in all talkgroups. Time passes only by `pass`. */
 function relayOf(t: Test, limits: Partial<Rates> = {}) {
   let nowMs = 100_000;
   let number = 0;

@@ -77,7 +77,7 @@ t.test('a history in which all went well breaks nothing', async (t) => {
 });
 
 t.test(
-  'I1: an end nobody asked for, an unclean one, a logged error, a 500 and a 1011 are each a bug',
+  'I1: an end that was not asked for, an unclean one, a logged error, a 500 and a 1011 are each a bug',
   async (t) => {
     const exit = { atMs: 1, afterMs: 0 };
     t.same(broken({ exits: [{ ...exit, how: 1, asked: 'nothing' }] }), ['I1']);

@@ -42,7 +42,7 @@ t.test('`opened` is the first WELCOME, or says why there was none', async (t) =>
 
   const rejected = setUp();
   rejected.last().closes(1008, 'invalid token');
-  await turn(); // the error that nobody has read ends no process
+  await turn(); // an error that was not read ends no process
   await t.rejects(rejected.radio.opened, {
     code: 'stopped',
     message: 'the radio has stopped: invalid token',

@@ -190,7 +190,7 @@ t.test('a snapshot with room for the newest alone clears those of its time, and 
 });
 
 t.test(
-  'emergencies of a talkgroup that was left are none of ours, and nobody says they were cleared',
+  'emergencies of a talkgroup that was left are none of ours, and they are not reported as cleared',
   async (t) => {
     const { radio, socket, told } = setUp();
     socket().says({ type: 'EMERGENCY', event: 1, ...emergency() });

@@ -53,7 +53,7 @@ t.test('a bit that the relay flips is noticed, START and EMERGENCY are the relay
     relays(socket(), run, { sequence: 0, payload: packet(0) }, (bytes) => {
       bytes[bit >> 3] = (bytes[bit >> 3] ?? 0) ^ (0x80 >> (bit & 7));
     });
-    // START and EMERGENCY; sender and burst make it a frame of another burst, which is not announced.
+    // START and EMERGENCY. Sender and burst make it a frame of another burst, which is not announced.
     const isServers = bit === 4 || bit === 6;
     t.equal(played.length, isServers ? 1 : 0, `bit ${bit}`);
   }
@@ -84,7 +84,7 @@ t.test(
   },
 );
 
-t.test('a member that uses the salt of another one silences nobody', async (t) => {
+t.test('a member that uses the salt of another one silences no member', async (t) => {
   const { socket, played, unopened } = encryptedWorld();
   const run = runOf();
   socket().says(announced(run.crypto));
@@ -236,7 +236,7 @@ t.test('frames whose key does not come are missed, and what follows the key is p
   t.equal(locks.at(-1), 'encrypted');
 });
 
-t.test('a member without permission asks for no key when somebody talks', async (t) => {
+t.test('a member without permission asks for no key when a member talks', async (t) => {
   const snapshot = { encryption: 'required', may_have_keys: false } as const;
   const { socket, wanted } = encryptedWorld({ counters: [], snapshot });
   socket().says(announced(runOf().crypto));

@@ -100,7 +100,7 @@ t.test(
   },
 );
 
-t.test('who has a key of the talkgroup asks for one more, and not for those before it again', async (t) => {
+t.test('a holder with a key asks for one more, and not for those before it again', async (t) => {
   const { keyring, asked, told } = await setUp();
   keyring.want(TALKGROUP, 5);
   await comesTrue('settled', () => told.length === 1);

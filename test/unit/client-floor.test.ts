@@ -92,7 +92,7 @@ t.test(
 );
 
 t.test(
-  'who asks first sends nothing before the grant, then begins with the first frame after it',
+  'a talk that asks first sends nothing before the grant, and begins with the first frame after it',
   async (t) => {
     const { talk, sent, types, ref, granted, started, ended, states } = setUp({ floor: 'request' });
     t.same(types(), ['FLOOR_REQUEST']);
@@ -112,7 +112,7 @@ t.test(
   },
 );
 
-t.test('who waits is told each place, and speaks when granted', async (t) => {
+t.test('a queued talk is told each place, and speaks when granted', async (t) => {
   const { talk, socket, sent, ref, granted, queued, states } = setUp({ floor: 'queue' });
   t.match(socket.texts, [{ type: 'FLOOR_REQUEST', queue: true }]);
   queued(2, { ref: ref() });
@@ -125,7 +125,7 @@ t.test('who waits is told each place, and speaks when granted', async (t) => {
   t.same(states, ['requested', 'queued', 'queued', 'granted']);
 });
 
-t.test('who is denied is told who talks, and no frame follows', async (t) => {
+t.test('a denied talk is told who talks, and no frame follows', async (t) => {
   const outcome = { kind: 'denied', code: 'busy', talker: talker() };
   for (const options of [{}, { priority: 2 }, { floor: 'request' }, { floor: 'queue' }] as const) {
     const { clock, talk, socket, sent, ref, denied } = setUp(options);

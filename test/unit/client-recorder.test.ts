@@ -54,7 +54,7 @@ function setUp({ write = async () => {} }: { write?: (packet: Uint8Array) => Pro
   };
 }
 
-t.test('packets are written as they were spoken, whoever else talks meanwhile', async (t) => {
+t.test('packets are written as they were spoken, also when others talk meanwhile', async (t) => {
   const { recorder, packets, starts, says, ends } = setUp();
   for (const session of [20, 21, 22]) starts(session);
   for (let n = 0; n < 3; n++) for (const session of [21, 22, 20]) says(session, n, packet(session + n * 10));

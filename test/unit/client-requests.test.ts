@@ -26,7 +26,7 @@ t.test('a position is stored when the relay says so, and each answer finds its o
   await t.rejects(second, new RadioError('rate_limited', 'slow down'));
 });
 
-t.test('a question is refused when the connection ends, is not there, or nobody answers', async (t) => {
+t.test('a question is refused when the connection ends, is not there, or has no answer', async (t) => {
   const { clock, radio, socket } = setUp();
   const unanswered = radio.gps(FIX);
   clock.pass(9_000);

@@ -25,7 +25,7 @@ function setUp() {
     talkers: [{ ...talker({ session, burst }), frames: 2, sequence: 1 }],
     talkers_total: 1,
   });
-  /** Gone and back; `talkgroup` as the relay then tells it. */
+  /** Gone and back. `talkgroup` as the relay then tells it. */
   const returns = ({ resumed = true, talkgroup = ALPHA } = {}) => {
     socket().closes(1006);
     clock.pass(0);

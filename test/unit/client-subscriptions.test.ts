@@ -378,7 +378,7 @@ t.test('more came and went than the server names: both lists are empty, and that
   t.equal(radio.talkgroups.get(alpha)?.online, 33);
 });
 
-t.test('who comes and goes is told, and how many are there is known', async (t) => {
+t.test('members that come and go are told, and their number is known', async (t) => {
   const { radio, socket, ref } = setUp();
   const told: unknown[] = [];
   radio.on('presence', (presence) => told.push(presence));

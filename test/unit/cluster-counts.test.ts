@@ -74,7 +74,7 @@ t.test(
     t.strictSame(await page(ann, 2000), { sessions: [2001, 3000], next: null, online: 4 });
     bob.breaks();
     t.match(await ann.hears('PRESENCE'), { left: [2000], online: 3 });
-    // A relay that does not answer holds nobody up.
+    // A relay that does not answer holds up no handshake.
     network.lose((from, _to, _subject, bytes) => from === 1 && bytes[0] === kinds.membersTold);
     await delay(2100);
     t.strictSame(await page(ann, 0), { sessions: [1000, 3000], next: null, online: 3 });

@@ -89,7 +89,7 @@ for (const way of WAYS) {
         t.equal(back.session.number, ann.session.number);
         const [snapshot] = (back.messages[0] as { talkgroups: { talkers: object[] }[] }).talkgroups;
         t.match(snapshot?.talkers, [{ session: ann.session.number, burst: 1, frames: 2 }]);
-        // The floor is taken for all the while, wherever somebody asks.
+        // The floor is taken for all the while, wherever a radio asks.
         for (const listener of listeners) {
           request(listener);
           t.match(await listener.hears('FLOOR_DENIED'), {
@@ -111,7 +111,7 @@ for (const way of WAYS) {
           ]);
         t.strictSame(back.frames(), [], 'it does not hear itself');
         if (!isDead) t.strictSame(ann.closes, [[1000, 'resumed']]);
-        // Free for everybody, and bursts count on.
+        // Free for all, and bursts count on.
         for (const radio of [back, ...listeners]) {
           radio.messages.length = 0;
           radio.speaks('next', { start: true, end: true });
@@ -182,7 +182,7 @@ for (const way of WAYS) {
     await near.hears('FLOOR_QUEUED');
     const brokeAtMs = performance.now();
     ann.breaks();
-    // Nobody opens the session that this handshake fetches.
+    // No radio opens the session that this handshake fetches.
     await new Promise<void>((resolve) =>
       at(to).relay.admit({ claims: { sub: ann.user, iat: 0 }, resume: ann.token, from: NOWHERE }, () =>
         resolve(),
@@ -253,7 +253,7 @@ t.test('over any history of moves no radio hears two talkers, and no session or 
     }
   }
 
-  /** Nobody wants anything any more, and the floor is free. */
+  /** No session wants anything any more, and the floor is free. */
   async function calm(): Promise<void> {
     for (const { radio } of people) {
       radio.says({ type: 'FLOOR_RELEASE', ...about });

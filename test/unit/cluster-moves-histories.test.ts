@@ -16,7 +16,7 @@ const USER = '00000002-0000-4000-8000-000000000001';
 type Deed =
   /** The radio of this session opens a socket at this relay, with the token of its last WELCOME. */
   | { readonly deed: 'comes'; readonly session: number; readonly relay: number }
-  /** The radios whose handshakes wait give up: nobody opens what these fetch. */
+  /** The radios whose handshakes wait give up: what these fetch is not opened. */
   | { readonly deed: 'leaves'; readonly session: number }
   /** One of the messages on their way arrives, or is lost. */
   | { readonly deed: 'arrives' | 'isLost'; readonly which: number }

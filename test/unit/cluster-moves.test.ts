@@ -52,7 +52,7 @@ t.test('a token names its relay, and is longer only where there are others', asy
   t.equal(bytes.readUInt32BE(), 1);
 });
 
-t.test('a radio that returns to another relay goes on in its burst, and nobody hears of it', async (t) => {
+t.test('a radio that returns to another relay goes on in its burst, and no member is told', async (t) => {
   const { a, b, c, all } = await relays(t, 3);
   const ann = await a.radio();
   const listeners = [await a.radio(), await b.radio(), await c.radio()];
@@ -207,7 +207,7 @@ t.test('a lost answer is given again, and only to the question it answers', asyn
   t.equal(back.session.number, ann.session.number);
   t.match(moved(a), { given: 1 });
 
-  // All answers are lost: whoever asks for it later gets nothing.
+  // All answers are lost: a relay that asks for it later gets nothing.
   network.lose((_from, to, _subject, bytes) => isAnswer(to, bytes));
   const bob = await a.radio();
   t.match(welcomeOf(await b.radio(bob.user, { resume: bob.token })), { resumed: false });
@@ -225,7 +225,7 @@ t.test(
       const ann = await a.radio();
       const listener = await a.radio();
       ann.speaks('one', { start: true });
-      // Nobody opens the session that this handshake fetches.
+      // No radio opens the session that this handshake fetches.
       await new Promise<void>((resolve) =>
         b.relay.admit({ claims: { sub: ann.user, iat: 0 }, resume: ann.token, from: NOWHERE }, () =>
           resolve(),
@@ -351,7 +351,7 @@ t.test('a relay that ends waits until its sessions were fetched, and no longer',
   await alone;
 });
 
-t.test('a session that nobody fetches holds up the end of its relay for 2 s', async (t) => {
+t.test('a session that is not fetched holds up the end of its relay for 2 s', async (t) => {
   const { a } = await relays(t, 2);
   const ann = await a.radio();
   const startMs = performance.now();

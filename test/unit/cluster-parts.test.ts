@@ -557,7 +557,7 @@ t.test('a relay reaches those of its own node also where it reaches too many oth
 });
 
 t.test(
-  'questions leave in parts, those that somebody waits for first, until they are answered',
+  'questions leave in parts, those that sessions wait for before others, until they are answered',
   async (t) => {
     const asking = new Asking();
     const numbers = (count: number) => Array.from({ length: count }, (_, number) => number);

@@ -220,7 +220,7 @@ function client(radio: Radio) {
 }
 
 t.test(
-  'whoever comes, leaves and moves anywhere, each client that watches ends with all that are there',
+  'sessions come, leave and move anywhere, and each client that watches ends with all that are there',
   async (t) => {
     const { network, all, radios } = await relaysWithRadios(t, 3, directory(), { resumeMs: 1000 });
     const random = randomOf(t, 'CLUSTER_SEED').next;

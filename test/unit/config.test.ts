@@ -459,7 +459,7 @@ t.test('the JSON Schema has a property for every setting, with its range', async
   t.match(properties.TALK_SILENCE_MS, { type: 'integer', minimum: 200, maximum: 60_000, default: 2000 });
 });
 
-/** Everything that somebody may copy a key from: all pages, and all other files of docs/. */
+/** Everything that a reader may copy a key from: all pages, and all other files of docs/. */
 function documents(): string[] {
   const inDocs = readdirSync('docs', { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile() && !entry.name.endsWith('.md'))

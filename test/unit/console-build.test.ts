@@ -1,4 +1,4 @@
-// The bundled console: its size, that it asks nobody else for anything, and that the same sources give the same bytes.
+// The bundled console: its size, that it loads nothing from elsewhere, and that the same sources give the same bytes.
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';

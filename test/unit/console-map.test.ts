@@ -375,7 +375,7 @@ t.test('the state watches at most 32 talkgroups, those that the user chose befor
   t.equal(listener, null);
 });
 
-/** Of a map of which nobody talks, and that keeps nothing. */
+/** Of a map without a talker, which keeps nothing. */
 const alone = () => ({
   talking: signal<ReadonlySet<string>>(new Set()),
   readMembers: async () => [],

@@ -18,7 +18,7 @@ function sessionsOf({ idle = 0, talkers = 0, detached = 0 }): Map<number, Fake> 
   return new Map(fakes.map((fake, number) => [number, fake]));
 }
 
-/** Drains; `closed` is told each close, with how many there were and the time since the start. */
+/** Drains. `closed` is told each close, with how many there were and the time since the start. */
 async function drained(
   fakes: Map<number, Fake>,
   msMax: number,

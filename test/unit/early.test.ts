@@ -22,7 +22,7 @@ function setUp() {
 
 const bytesOf = (text: string) => new Uint8Array(Buffer.from(text)).buffer;
 
-/** A session that notes what it is given; it is over with the message that says so. */
+/** A session that notes what it is given. It is over with the message that says so. */
 function carrier() {
   const done: { text: string; isBinary: boolean; arrivedAtMs: number | undefined }[] = [];
   const refs: unknown[] = [];
@@ -131,7 +131,7 @@ function assertSame(found: unknown, wanted: unknown, what: string): void {
 }
 
 t.test(
-  '4 MiB of all users are kept; a 65th user finds no room until another socket has its WELCOME',
+  '4 MiB of all users are kept, and a 65th user finds no room until another socket has its WELCOME',
   async (t) => {
     const { store } = setUp();
     const half = new ArrayBuffer(8 * KIB);

@@ -10,7 +10,7 @@ import { Membership, Talkgroup, User } from '../../src/relay/members/members.js'
 import { clockAt } from '../helpers/relay/clocks.js';
 import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
-/** Two members of a talkgroup whose emergencies are written by `raise`; errors logged stand in `logged`. */
+/** Two members of a talkgroup whose emergencies are written by `raise`. Errors logged stand in `logged`. */
 function calling(raise: EmergencyWrites['raise']) {
   const logged: string[] = [];
   const talkgroup = new Talkgroup(talkgroupRow());
@@ -31,7 +31,7 @@ function calling(raise: EmergencyWrites['raise']) {
 }
 
 t.test(
-  'what the database takes in time is stored before the relay ends, and nobody says otherwise',
+  'what the database takes in time is stored before the relay ends, and not logged as lost',
   async (t) => {
     const stored: string[] = [];
     const { emergencies, logged } = calling(async (_talkgroup, { username }) => {

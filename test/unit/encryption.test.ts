@@ -76,7 +76,7 @@ t.test('a frame fits its burst by ENCRYPTED and the epoch byte alone', async () 
   );
 });
 
-t.test('who may begin a burst, by mode, announcement, keys, emergency and epoch', async (t) => {
+t.test('a burst may begin or not by mode, announcement, keys, emergency and epoch', async (t) => {
   const judge = (over: Partial<Parameters<typeof judgeBurst>[0]>) =>
     judgeBurst({
       encryption: 'required',

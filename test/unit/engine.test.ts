@@ -10,7 +10,7 @@ import { connect } from '../helpers/service/service.js';
 
 const RESTART = { code: 1012, reason: 'restart' };
 
-t.test('whoever comes in the very turn of the end is told, too, though nobody else is there', async (t) => {
+t.test('a radio that comes in the very turn of the end is told, also when it is alone', async (t) => {
   const engine = createEngine({
     host: '127.0.0.1',
     port: 0,

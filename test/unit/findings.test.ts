@@ -21,7 +21,7 @@ const rejection = {
 const device = { id: 'd', name: 'Engine 4', serial: 'SN', site: 's', active: true, position_at: null };
 const fire = { id: FIRE, name: 'Fire 1', encryption: 'off', is_member: true, may_have_keys: false } as const;
 
-/** User 17 is in Fire 1, where somebody talks now, and the radio hears it. */
+/** User 17 is in Fire 1, where a member talks now, and the radio hears it. */
 const facts = (over: Partial<Facts> = {}, shown: Partial<Facts['shown']> = {}): Facts => ({
   shown: {
     user: { id: 'u', username: '17', role: 'user', dispatcher: false, device_id: 'd', created_at: AT },

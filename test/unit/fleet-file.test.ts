@@ -136,7 +136,7 @@ t.test('rows add what is missing, and what is there is unchanged', async (t) => 
   );
 });
 
-t.test('a row makes a dispatcher, and takes that from nobody', async (t) => {
+t.test('a row makes a dispatcher, and takes that right from no user', async (t) => {
   const rows = (text: string) => {
     const { lines } = readCsv(bytes(`username,dispatcher\n${text}`));
     const { steps, unchanged, errors } = planOf(lines, {

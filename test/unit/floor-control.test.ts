@@ -36,7 +36,7 @@ interface Said {
   readonly talker?: { readonly session: number };
 }
 
-/** Six radios of three users in one talkgroup; the first two are of an administrator. */
+/** Six radios of three users in one talkgroup. The first two are of an administrator. */
 function talkgroupIn(mode: 'open' | 'single' | 'broadcast') {
   const talkgroup = new Talkgroup(talkgroupRow({ floor_mode: mode, max_talk_ms: 5000 }));
   const bursts = new Bursts();

@@ -22,7 +22,7 @@ type Act =
   | { act: 'tick' };
 
 const mode = fc.constantFrom<FloorMode[]>('single', 'broadcast', 'open', 'single');
-// Times around every limit; mostly short, or nothing would ever meet.
+// Times around every limit. Mostly short, or nothing would ever meet.
 const afterMs = fc.oneof(
   { weight: 6, arbitrary: fc.constantFrom(0, 1, 50) },
   { weight: 2, arbitrary: fc.constantFrom(500, 1000, 1499, 1500, 1999, 2000) },
@@ -115,7 +115,7 @@ const historiesOf = (radioCount: number, length: number, modes = mode): fc.Arbit
     acts: fc.array(fc.tuple(afterMs, actsOf(radioCount)), { maxLength: length, size: 'max' }),
   });
 
-/** Plays the history, then lets whoever has the floor give it up until nobody waits. */
+/** Plays the history, then lets each holder of the floor give it up until none waits. */
 function play(
   { mode, acts }: History,
   radioCount: number,
@@ -159,7 +159,7 @@ const givingUp = ({ session, state }: Readonly<Radio>, round: number): FloorEven
 
 const RUNS = Number(process.env.PROVE_RUNS ?? 3000);
 
-t.test('over any history every promise of the floor holds, and everybody who waits is served', async (t) => {
+t.test('over any history every promise of the floor holds, and every queued session is served', async (t) => {
   const seen = new Map<string, number>();
   fc.assert(
     fc.property(historiesOf(6, 80), (history) => play(history, 6, seen)),
@@ -208,7 +208,7 @@ t.test('over any history in open no limit is exceeded, and a radio is refused on
     t.ok(seen.get(what), `${what} was seen`);
 });
 
-t.test('whatever a caller says, one talks at a time and nobody is in it twice', async (t) => {
+t.test('whatever a caller says, one talks at a time and no session is in the floor twice', async (t) => {
   const session = fc.integer({ min: 1, max: 5 });
   const user = fc.nat(2).map((number) => userIdOf({ user: number }));
   const claim = fc.record({

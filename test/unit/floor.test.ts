@@ -14,7 +14,7 @@ interface Asking {
   readonly waits?: boolean;
 }
 
-/** A talkgroup in which everything answers with what was announced, as `ann granted 1`; time passes only by `pass`. */
+/** A talkgroup in which everything answers with what was announced, as `ann granted 1`. Time passes only by `pass`. */
 function talkgroup(mode: FloorMode, maxTalkMs = 60_000, limits: TalkLimits = TALK_LIMITS) {
   let floor = emptyFloor(mode, maxTalkMs);
   let nowMs = 1000;
@@ -86,13 +86,13 @@ t.test('a first frame is a request: it takes the free floor, and its burst begin
   }
 });
 
-t.test('who asked has a grant; the burst begins with the first frame', async (t) => {
+t.test('a session that asked has a grant, and the burst begins with the first frame', async (t) => {
   const { asks, talks } = talkgroup('single');
   t.same(asks('ann', { priority: 3 }), ['ann granted 3']);
   t.same(talks('ann'), ['ann started 3']);
 });
 
-t.test('in open everybody talks at once', async (t) => {
+t.test('in open all talk at once', async (t) => {
   const { talks, asks, releases } = talkgroup('open');
   talks('ann');
   t.same(talks('bob'), ['bob granted 1', 'bob started 1']);
@@ -100,14 +100,14 @@ t.test('in open everybody talks at once', async (t) => {
   t.same(releases('ann'), ['ann ended released']);
 });
 
-t.test('in single one talks; another is told that the floor is busy', async (t) => {
+t.test('in single one talks, and another is told that the floor is busy', async (t) => {
   const { talks, asks } = talkgroup('single');
   talks('ann');
   t.same(talks('bob'), ['bob denied busy']);
   t.same(asks('bob'), ['bob denied busy']);
 });
 
-t.test('who has the floor and asks again is answered with the same grant, whatever it asks', async (t) => {
+t.test('a holder that asks again is answered with the same grant, whatever it asks', async (t) => {
   const { asks, talks, floor } = talkgroup('single');
   asks('admin', { priority: 2 });
   const before = floor();
@@ -134,7 +134,7 @@ t.test('a grant that was used is not taken back', async (t) => {
   t.same(pass(10_000), []);
 });
 
-t.test('who waits is told the place, and again whenever it changes', async (t) => {
+t.test('a queued session is told the place, and again whenever it changes', async (t) => {
   const { talks, waits, releases } = talkgroup('single');
   talks('ann');
   t.same(waits('bob'), ['bob queued 1/1']);
@@ -154,7 +154,7 @@ t.test('equals are served in the order of asking', async (t) => {
 });
 
 t.test(
-  'the twenty-first that would wait finds the queue full; one that waits already may ask again',
+  'the twenty-first that would wait finds the queue full, and one that waits already may ask again',
   async (t) => {
     let floor = emptyFloor('single', 0);
     const asks = (session: number) => {
@@ -182,7 +182,7 @@ t.test('asking again keeps the time waited', async (t) => {
   t.same(waits('cid', 1), ['bob queued 1/2', 'cid queued 2/2'], 'and back behind who asked before');
 });
 
-t.test('who waits and asks again without waiting leaves the queue', async (t) => {
+t.test('a queued session that asks again without waiting leaves the queue', async (t) => {
   const { talks, waits, asks } = talkgroup('single');
   talks('ann');
   waits('bob');
@@ -222,7 +222,7 @@ t.test('an admin’s 4 to 7 preempt what is strictly lower', async (t) => {
   t.same(asks('chief', { priority: 7 }), ['chief denied busy']);
 });
 
-t.test('an emergency counts as 7 whatever is asked; only an admin’s 7 preempts it', async (t) => {
+t.test('an emergency counts as 7 whatever is asked, and only an admin’s 7 preempts it', async (t) => {
   const { raises, asks, talks, waits } = talkgroup('single');
   asks('admin', { priority: 6 });
   t.same(raises('ann'), [], 'an emergency of who is silent is nobody’s floor');
@@ -275,7 +275,7 @@ t.test('an emergency cleared that never was leaves the priority alone', async (t
   t.same(asks('ann'), ['ann granted 3']);
 });
 
-t.test('nobody waits for what a request would take now', async (t) => {
+t.test('no session waits for what a request would take now', async (t) => {
   const first = talkgroup('single');
   first.talks('ann');
   first.waits('cid', 3);
@@ -307,7 +307,7 @@ t.test('an emergency cleared sends who waits back to its own priority', async (t
   t.same(clears('bob'), ['cid queued 1/2', 'bob queued 2/2']);
 });
 
-t.test('a START in a burst ends it; the next begins unless somebody waits', async (t) => {
+t.test('a START in a burst ends it, and the next begins unless a session waits', async (t) => {
   const { talks, releases, waits } = talkgroup('single');
   talks('ann');
   t.same([...releases('ann'), ...talks('ann')], ['ann ended released', 'ann granted 1', 'ann started 1']);
@@ -325,7 +325,7 @@ t.test('silence ends a burst by the server’s will, and neither a grant nor a w
   t.same(fallsSilent('ann'), ['ann revoked silence', 'ann ended silence', 'bob granted 1']);
 });
 
-t.test('a grant given back unused, and a place left, are announced to nobody but who moves up', async (t) => {
+t.test('a grant given back unused, and a place left, are announced only to those that move up', async (t) => {
   const { asks, waits, releases } = talkgroup('single');
   asks('ann');
   waits('bob');
@@ -363,7 +363,7 @@ t.test('an emergency’s burst has 120 s', async (t) => {
   t.same(pass(1), ['ann revoked too_long', 'ann ended too_long']);
 });
 
-t.test('a new limit is for the next burst; the running one keeps its own', async (t) => {
+t.test('a new limit is for the next burst, and the running one keeps its own', async (t) => {
   const { talks, becomes, pass } = talkgroup('single');
   talks('ann');
   t.same(becomes('single', 1000), []);
@@ -384,7 +384,7 @@ t.test('the floor of a socket that died is kept 1.5 s, and its burst goes on at 
 });
 
 t.test(
-  'who does not return in 1.5 s is disconnected, and nobody is there to be told of a revocation',
+  'a talker that does not return in 1.5 s is disconnected, and no revocation is sent to the dead socket',
   async (t) => {
     const { talks, loses, waits, pass } = talkgroup('single');
     talks('ann');
@@ -418,7 +418,7 @@ t.test('a place in the queue is kept 1.5 s, passed over meanwhile, and told at t
   t.same(releases('cid'), ['bob granted 1']);
 });
 
-t.test('who returns to a free floor it waited for has it', async (t) => {
+t.test('a session that returns to a free floor it waited for has it', async (t) => {
   const { talks, waits, loses, returns, releases } = talkgroup('single');
   talks('ann');
   waits('bob');
@@ -440,7 +440,7 @@ t.test('a return is told of a grant without a frame, and the first one gives it 
   t.same(pass(1), ['admin revoked unused'], '2 s from the first return');
 });
 
-t.test('whoever waits and takes over from a live socket hears the place', async (t) => {
+t.test('a queued session that takes over from a live socket hears the place', async (t) => {
   const { talks, waits, returns } = talkgroup('single');
   talks('ann');
   waits('bob');
@@ -450,7 +450,7 @@ t.test('whoever waits and takes over from a live socket hears the place', async 
   t.same(returns('ann'), [], 'a running burst is not told');
 });
 
-t.test('who does not return in 1.5 s leaves the queue, and the others move up', async (t) => {
+t.test('a queued session away for 1.5 s leaves the queue, and the others move up', async (t) => {
   const { talks, waits, loses, pass, closes } = talkgroup('single');
   talks('ann');
   waits('bob');
@@ -488,7 +488,7 @@ t.test('broadcast ends what it forbids: the oldest burst of an admin stays', asy
 });
 
 t.test(
-  'who may still talk keeps the place in the queue when the mode changes; others are denied',
+  'sessions that may still talk keep their places when the mode changes, and others are denied',
   async (t) => {
     const { talks, waits, becomes } = talkgroup('single');
     talks('chief');
@@ -499,7 +499,7 @@ t.test(
   },
 );
 
-t.test('in open nobody waits, but who is away has its grant at the return', async (t) => {
+t.test('in open no session waits, but one that is away has its grant at the return', async (t) => {
   const { talks, waits, loses, becomes, returns, floor } = talkgroup('single');
   talks('ann');
   for (const name of ['bob', 'cid', 'admin'] as const) waits(name);
@@ -532,7 +532,7 @@ t.test('in broadcast who waits for an emergency that is cleared is denied', asyn
   t.same(clears('ann'), ['ann denied forbidden']);
 });
 
-t.test('a right that is gone ends a burst for its reason; who only waited just leaves', async (t) => {
+t.test('a right that is gone ends a burst for its reason, and a queued session just leaves', async (t) => {
   for (const code of ['left', 'deleted', 'disabled'] as const) {
     const { talks, waits, removes } = talkgroup('single');
     talks('ann');
@@ -589,7 +589,7 @@ t.test('a grant without a frame counts as a burst', async (t) => {
   t.same(talks('ann3'), ['ann3 granted 1', 'ann3 started 1']);
 });
 
-t.test('in open no more talk than may; one that would wait has the next place', async (t) => {
+t.test('in open no more talk than may, and one that would wait has the next place', async (t) => {
   const { talks, asks, waits, releases } = roomFor(2);
   talks('ann');
   talks('bob');
@@ -681,7 +681,7 @@ t.test('a change to open serves the queue up to the limits, users without a burs
   t.same(releases('ann'), ['ann ended released', 'ann2 granted 1']);
 });
 
-t.test('a burst whose user sends too much ends for that, and nobody else’s', async (t) => {
+t.test('a burst whose user sends too much ends for that, and no other one', async (t) => {
   const { talks, removes } = talkgroup('open');
   talks('ann');
   talks('bob');

@@ -169,7 +169,7 @@ t.test('a fix that no statement takes is refused alone, and those beside it are 
   );
 });
 
-t.test('who runs out of time is told whether the fix was sent', async (t) => {
+t.test('a caller that runs out of time is told whether the fix was sent', async (t) => {
   const { report, next, sent } = databaseByHand();
   const underWay = report('a', 1, 20);
   await t.rejects(report('b', 2, 10), { code: 'database_unavailable' }, 'surely not stored');
@@ -194,7 +194,7 @@ t.test('the statement has as long as the most patient of those who wait for it',
 });
 
 t.test(
-  'ten thousand may wait; one more is refused at once, and those who wait are stored a thousand at a time',
+  'ten thousand may wait, and one more is refused at once, and those who wait are stored a thousand at a time',
   async (t) => {
     const { report, next } = databaseByHand();
     const all = [report('first', 0), ...Array.from({ length: 10_000 }, (_, i) => report(`d${i}`, i))];

@@ -20,7 +20,7 @@ const GOOD = { upgrade: 'websocket', 'sec-websocket-version': '13', 'sec-websock
 const PEER = '192.0.2.1';
 const CLAIMS = { sub: randomUUID() as UserId, iat: 7 };
 
-/** Reads a good handshake with these headers and this query; the relay accepts the token `good`. */
+/** Reads a good handshake with these headers and this query. The relay accepts the token `good`. */
 function read(
   headers: Readonly<Record<string, string>>,
   query = '',

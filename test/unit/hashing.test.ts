@@ -5,7 +5,7 @@ import { hash, verify } from '@node-rs/bcrypt';
 import t from 'tap';
 import { createHashing } from '../../src/auth/hashing.js';
 
-/** The least that bcrypt takes; 1 ms. */
+/** The least that bcrypt takes. 1 ms. */
 const COST = 4;
 const log = { error: (fields: object) => t.fail('logged', fields) };
 

@@ -1,4 +1,4 @@
-// The check of what tests hear finds what is not as the schemas have it; what the relay says is typed by them.
+// The check of what tests hear finds what is not as the schemas have it. What the relay says is typed by them.
 import t from 'tap';
 import { textOf } from '../../src/protocol/server-messages.js';
 import { faultIn } from '../helpers/relay/heard-message.js';

@@ -18,7 +18,7 @@ import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 const EVERY_HOLD: readonly Hold[] = [...Object.values(HOLDS.coalesce_ms), ...Object.values(HOLDS.bundle_ms)];
 const talker = (sender: number): Source => ({ sender, socket: null, mayTalk: () => true });
 
-/** One step of what happens to held audio: a frame of that talker, or a call; some time passes before each. */
+/** One step of what happens to held audio: a frame of that talker, or a call. Some time passes before each. */
 const steps = fc.array(
   fc.record({
     act: fc.oneof(
@@ -154,7 +154,7 @@ function createEngine() {
   };
 }
 
-/** A relay without an engine, and so many radios in one talkgroup; time passes only by `pass`. */
+/** A relay without an engine, and so many radios in one talkgroup. Time passes only by `pass`. */
 async function radios(t: Pick<Test, 'fail'>, count: number) {
   let nowMs = 100_000;
   let number = 0;
@@ -350,7 +350,7 @@ t.test(
   },
 );
 
-t.test('what waits when the whole talkgroup is withdrawn is given to nobody', async (t) => {
+t.test('audio that waits when the whole talkgroup is withdrawn is given to no session', async (t) => {
   const { all, talkgroup, close } = await radios(t, 2);
   const [a, b] = all as [Radio, Radio];
   b.asks(HOLDS.bundle_ms[60]);

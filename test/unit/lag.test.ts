@@ -122,7 +122,7 @@ t.test('a way that became 400 ms longer for good does not keep a radio deaf', as
   t.ok((changes[1]?.atMs ?? 0) < 8000 + 5000 + 3 * 420, `back at ${changes[1]?.atMs}`);
 });
 
-t.test('a server that stood still for 2 s blames nobody', async (t) => {
+t.test('a server that stood still for 2 s blames no receiver', async (t) => {
   for (const roundTripMs of [5, 60, 900, 1500, 2500]) {
     for (const stallAtMs of [100, 5010, 5200, 5430, 5990]) {
       for (const readsFirst of [false, true]) {
@@ -228,7 +228,7 @@ t.test('an overrun is slow at once, until a ping sent after it is answered', asy
   lag.overrun(1000);
   t.ok(lag.isSlow);
   t.equal(lag.judge(1000, limits), null, 'the caller knows');
-  lag.pinged(1000); // of the same millisecond: before or after, nobody can tell
+  lag.pinged(1000); // of the same millisecond: before or after, the service cannot tell
   lag.answered(1000, 1020);
   t.equal(lag.judge(1020, limits), null);
   lag.pinged(1020);
@@ -247,7 +247,7 @@ function quickLag(): Lag {
   return lag;
 }
 
-t.test('nobody is slow whose round trips stay within 900 ms of each other', async () => {
+t.test('no receiver is slow whose round trips stay within 900 ms of each other', async () => {
   fc.assert(
     fc.property(
       fc.integer({ min: 1, max: 3000 }),
@@ -268,7 +268,7 @@ t.test('nobody is slow whose round trips stay within 900 ms of each other', asyn
 });
 
 t.test(
-  'whoever is more than 1 s late is slow a ping period, a round trip and that second later',
+  'a receiver more than 1 s late is slow a ping period, a round trip and that second later',
   async () => {
     fc.assert(
       fc.property(
@@ -454,9 +454,9 @@ interface Scene {
   /** When in each second the radio is pinged. */
   readonly phaseMs?: number;
   readonly roundTripMs?: (atMs: number) => number;
-  /** Frames it can read in a second; 50 are sent. */
+  /** Frames it can read in a second. 50 are sent. */
   readonly readsPerSecond?: (atMs: number) => number;
-  /** The server does nothing in it; `readsFirst`: then it reads its sockets before its timer runs. */
+  /** The server does nothing in it. `readsFirst`: then it reads its sockets before its timer runs. */
   readonly stall?: { readonly atMs: number; readonly forMs: number; readonly readsFirst: boolean };
 }
 
@@ -467,7 +467,7 @@ interface Change {
   readonly unread: number;
 }
 
-/** A radio hears one talker who never stops, as the relay would send it; what it is called meanwhile. */
+/** A radio hears one talker who never stops, as the relay would send it. What it is called meanwhile. */
 function listen(scene: Scene): Change[] {
   const { forMs = 20_000, phaseMs = 500, stall } = scene;
   const lag = new Lag();

@@ -1,11 +1,22 @@
-// The language of the pages and of the texts in the code: what the rules of writing forbid can only become less.
+// The language of the pages, and of texts, comments and test titles in the code: what the rules of writing forbid can only
+// become less.
 import t from 'tap';
+import { commentsOf, titlesOf } from '../helpers/code/comments.js';
 import { readSource, sourceFiles } from '../helpers/code/source-files.js';
 import { logPhrasesOf, textsOf } from '../helpers/code/texts.js';
 import { markdownFiles, readPage } from '../helpers/pages/pages.js';
-import { type Block, blocksOf, findingsIn, type Kind, kinds, wordsIn } from '../helpers/pages/prose.js';
+import {
+  type Block,
+  blocksOf,
+  findingsIn,
+  findingsInCode,
+  type Kind,
+  kinds,
+  wordsIn,
+} from '../helpers/pages/prose.js';
 
-type Ceilings = Readonly<Partial<Record<Kind, number>>>;
+/** `comments`: of comments and test titles. */
+type Ceilings = Readonly<Partial<Record<Kind | 'comments', number>>>;
 
 const CEILINGS = 'test/unit/language.json';
 
@@ -13,12 +24,48 @@ const sources = [...sourceFiles('src'), ...sourceFiles('src', '.mjs')];
 const pages = new Map(markdownFiles().map((path) => [path, blocksOf(readPage(path))]));
 const texts = new Map(sources.map((file) => [file.path, textsOf(file).flatMap(blocksOf)]));
 
+const ceilings: Readonly<Record<string, Ceilings>> = JSON.parse(readPage(CEILINGS));
+
 t.test(`no file has more findings than ${CEILINGS} allows, and none has fewer`, async (t) => {
-  const ceilings: Readonly<Record<string, Ceilings>> = JSON.parse(readPage(CEILINGS));
   const files = new Map([...pages, ...texts]);
   for (const path of new Set([...files.keys(), ...Object.keys(ceilings)])) {
     t.strictSame(breachesOf(files.get(path) ?? [], ceilings[path]), [], path);
   }
+});
+
+t.test('comments and test titles have no semicolon, and no words such as `whoever`', async (t) => {
+  const files = [...sources, ...sourceFiles('bench'), ...sourceFiles('test')];
+  let [comments, titles] = [0, 0];
+  for (const file of files) {
+    const [told, named] = [commentsOf(file), file.path.startsWith('test/') ? titlesOf(file) : []];
+    comments += told.length;
+    titles += named.length;
+    const found = findingsInCode(told.flatMap(blocksOf), named.flatMap(blocksOf));
+    const ceiling = ceilings[file.path]?.comments ?? 0;
+    if (found.length !== ceiling)
+      t.fail(`${file.path}: ${found.length}, not ${ceiling}: ${found.join(' | ')}`);
+  }
+  t.ok(comments > 8000 && titles > 2000, `${comments} comments and ${titles} titles are read`);
+});
+
+t.test('a comment and a title are found wherever they stand', async (t) => {
+  const file = readSource(
+    'test/x.test.tsx',
+    `// one; two
+/**
+ * Whoever
+ * asks.
+ */
+t.test('who waits', { skip: /* his */ true }, async () => (
+  <p>{/* somebody */}</p> // nobody
+));
+t.test(\`\${who} of everybody\`, run);
+/he/.test('he; him'); // \`he; him\` as code
+`,
+  );
+  t.strictSame(findingsInCode(commentsOf(file).flatMap(blocksOf), titlesOf(file).flatMap(blocksOf)).sort(), [
+    ...['Whoever', 'everybody', 'his', 'nobody', 'one;', 'somebody', 'who waits'],
+  ]);
 });
 
 const prose = [...pages.values()].flat();
@@ -36,7 +83,7 @@ t.test(
 );
 
 t.test(
-  `per 1,000 words of Markdown ${relatives.toFixed(2)} of whoever, whose, whom (at most 1)`,
+  `per 1,000 words of Markdown ${relatives.toFixed(2)} of \`whoever\`, \`whose\`, \`whom\` (at most 1)`,
   async (t) => {
     t.ok(relatives <= 1);
   },

@@ -9,7 +9,7 @@ import { addressKey } from '../../src/http/address.js';
 const DAY_MS = 24 * 3600 * 1000;
 const WIDE: Rate = { atOnce: 1_000_000, perMinute: 1_000_000 };
 
-/** Limits whose clock the test turns; what it does not name is wide open. */
+/** Limits whose clock the test turns. What it does not name is wide open. */
 function limitsAt(options: Partial<LimitsOptions>) {
   const clock = { nowMs: 0 };
   const limits = createLimits({
@@ -21,7 +21,7 @@ function limitsAt(options: Partial<LimitsOptions>) {
     nowMs: () => clock.nowMs,
     ...options,
   });
-  /** null: admitted, and judged; else the seconds to wait. */
+  /** null: admitted, and judged. Else the seconds to wait. */
   function tries(name: string, address: string, right = false): number | null {
     const guess = limits.login({ name, address });
     const waitS = refusalOf(guess.admit);
@@ -75,7 +75,7 @@ t.test(
 );
 
 t.test(
-  'who waits as long as he is told is admitted, and who comes a millisecond earlier is not',
+  'a user who waits as long as told is admitted, and one who comes a millisecond earlier is not',
   async (t) => {
     fc.assert(
       fc.property(rate, pauses, (rate, pauses) => {
@@ -120,7 +120,7 @@ t.test('right passwords never count', async (t) => {
   }
 });
 
-t.test('whatever strangers do elsewhere, and others behind his address, the owner is admitted', async (t) => {
+t.test('the owner is admitted, whatever others do elsewhere or behind the same address', async (t) => {
   const tight = { atOnce: 2, perMinute: 1 };
   const somebody = fc.record({
     name: fc.constantFrom('ann', 'bob', 'eve', ''),
@@ -179,7 +179,7 @@ t.test('a registration makes its address known as a login does', async (t) => {
   t.equal(tries('ann', 'elsewhere', true), 60);
 });
 
-t.test('a user’s wrong old passwords are his own, and no login is refused for them', async (t) => {
+t.test('a user’s wrong old passwords count for that user, and no login is refused for them', async (t) => {
   const tight = { atOnce: 2, perMinute: 20 };
   const { limits, tries } = limitsAt({ pair: tight });
   for (const user of ['ann', 'bob']) {
@@ -215,7 +215,7 @@ t.test('memory is bounded: the bucket longest untouched is forgotten for the 20,
   t.not(buckets.waitMs('0', 0), 0, 'touched again meanwhile');
 });
 
-t.test('whoever registers names by the thousand makes nobody forgotten who logged in', async (t) => {
+t.test('thousands of registered names make no user forgotten who logged in', async (t) => {
   const { limits, tries } = limitsAt({ name: { atOnce: 1, perMinute: 1 }, remembered: 10 });
   tries('ann', 'home', true);
   for (let n = 0; n < 100; n++) limits.remember({ name: `bot ${n}`, address: 'elsewhere' });

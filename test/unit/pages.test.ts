@@ -9,7 +9,7 @@ const DECISIONS = 'docs/decisions';
 const decisions = readdirSync(DECISIONS).filter((file) => file !== 'README.md');
 
 t.test(
-  'the figures of docs/performance.md are those of the result files; else run `make docs`',
+  'the figures of docs/performance.md are those of the result files (else run `make docs`)',
   async (t) => {
     const page = readFileSync(PAGE, 'utf8');
     t.equal(withFigures(page, await readResults(RESULTS)), page);

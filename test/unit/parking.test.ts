@@ -10,7 +10,7 @@ interface Parkable extends Resumable {
   readonly number: number;
 }
 
-/** Parking of sessions reduced to what it knows of them; `given` are those given up, in order. */
+/** Parking of sessions reduced to what it knows of them. `given` are those given up, in order. */
 function newParking({
   max,
   maxOfUser,
@@ -45,7 +45,7 @@ function newParking({
   };
 }
 
-t.test('a user with many parked sessions loses its own, and nobody else’s', async (t) => {
+t.test('a user with many parked sessions loses its own, and those of no other user', async (t) => {
   const { parking, newSession, given, counts } = newParking({ max: 5, maxOfUser: 4 });
   const park = (user: string) => {
     const session = newSession(user);

@@ -323,7 +323,7 @@ t.test(
   },
 );
 
-t.test('nobody’s hash is one that bcrypt itself works on', async (t) => {
+t.test('the hash of no user is one that bcrypt itself works on', async (t) => {
   const { asked, passwords } = countingBcrypt();
   await passwords.verify('x', null);
   const nobody = asked[0]?.hash ?? '';

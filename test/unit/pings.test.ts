@@ -6,7 +6,7 @@ import type { FairClock } from '../../src/relay/reception/fair-clock.js';
 import { createPings } from '../../src/relay/reception/pings.js';
 import { clockAt } from '../helpers/relay/clocks.js';
 
-/** A talkgroup whose receivers note their pings; `throwing` of them throw instead. */
+/** A talkgroup whose receivers note their pings. `throwing` of them throw instead. */
 function talkedIn(t: Test, options: { receivers: number; throwing?: number; pingMs?: number }) {
   const { receivers, throwing = 0, pingMs = 1000 } = options;
   let nowMs = 100_000;
@@ -76,7 +76,7 @@ t.test('each of 50 receivers is pinged once a second, five behind each of ten fr
   t.end();
 });
 
-t.test('others that come and go keep nobody waiting for a ping', (t) => {
+t.test('others that come and go keep no receiver waiting for a ping', (t) => {
   const { frame, gapsMs, comesBack } = talkedIn(t, { receivers: 50 });
   for (let each = 0; each < 100; each++) {
     frame(100);

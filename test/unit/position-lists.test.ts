@@ -57,7 +57,7 @@ function setUp(t: Test) {
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
-t.test('users take turns: who asks for much makes nobody else wait', async (t) => {
+t.test('users take turns: one who asks for much makes no other one wait', async (t) => {
   const { lists, asked, add, answers } = setUp(t);
   for (let number = 1; number <= 8; number++) void lists.ready(add(`ann ${number}`), ANN);
   void lists.ready(add('bob 1'), BOB);

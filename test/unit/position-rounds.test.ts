@@ -129,7 +129,7 @@ t.test('with more than can be sent, no device waits longer than all take once', 
   t.ok(Math.max(...waits) <= roundMs + 2 * 1000, `${Math.max(...waits)} ms, all take ${roundMs} ms`);
 });
 
-t.test('nothing is made for nobody, and what was gone is told within 16 KiB', async (t) => {
+t.test('nothing is made without a watch, and what was gone is told within 16 KiB', async (t) => {
   const { devices, list, round, pass, published, counts, leave } = setUp(5000);
   const { gone } = list.show({ devices: [rowOf(0)], total: 1 });
   t.equal(gone.length, 4999);

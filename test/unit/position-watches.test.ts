@@ -118,7 +118,7 @@ t.test('sessions for which nothing is due do not use up the ticks of the one beh
   }
 });
 
-t.test('who leaves a talkgroup while its list changes is told of every device', async (t) => {
+t.test('a user who leaves a talkgroup while its list changes is told of every device', async (t) => {
   for (const isLive of [false, true]) {
     let nowMs = 0;
     /** Of the first read, and of those when the own device has left. */

@@ -25,7 +25,7 @@ const talkgroup = new Talkgroup(talkgroupRow());
 const membership = new Membership(user, talkgroup, 'depot');
 user.memberships.set(talkgroup.number, membership);
 
-/** What its session is told to say and do stands in `said`; time passes only by `pass`. */
+/** What its session is told to say and do stands in `said`. Time passes only by `pass`. */
 function receiver() {
   let nowMs = 100_000;
   const clock = clockAt(() => nowMs);
@@ -93,7 +93,7 @@ function socket(isEmpty: boolean) {
   return { peer, topics };
 }
 
-t.test('who has no room for any ping is closed 10 s after the first of them', async (t) => {
+t.test('a receiver without room for any ping is closed 10 s after the first of them', async (t) => {
   const { reception, said, pass } = receiver();
   const { peer, topics } = socket(false);
   reception.attach(peer);
@@ -107,7 +107,7 @@ t.test('who has no room for any ping is closed 10 s after the first of them', as
 });
 
 t.test(
-  'who moves to another socket in the very turn of an overrun hears once that one answers',
+  'a receiver that moves to another socket in the turn of an overrun hears once that one answers',
   async (t) => {
     const { reception, said, now } = receiver();
     reception.attach(socket(true).peer);

@@ -25,7 +25,7 @@ interface Read {
   readonly failed: boolean;
 }
 
-/** Rights over a database that answers after 8 ms, or fails when `fails` says so; time passes by `pass` and `until`. */
+/** Rights over a database that answers after 8 ms, or fails when `fails` says so. Time passes by `pass` and `until`. */
 function newRights({
   fails = () => null,
   talkgroupsOf = () => [],

@@ -208,7 +208,7 @@ const change: fc.Arbitrary<Change> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ kind: fc.constant('talkgroup_deleted' as const), talkgroup }) },
 );
 const step: fc.Arbitrary<Step> = fc.oneof(
-  // 0 copies: both ways lost; 2: notification and direct message.
+  // 0 copies: both ways lost. 2: notification and direct message.
   { weight: 6, arbitrary: fc.record({ kind: fc.constant('change' as const), change, copies: fc.nat(2) }) },
   { weight: 3, arbitrary: fc.record({ kind: fc.constant('connect' as const), user }) },
   fc.record({ kind: fc.constant('disconnect' as const), user }),
@@ -296,7 +296,7 @@ function assertNothingForbidden(
   }
 }
 
-/** Nobody talks by settings whose change is acknowledged. */
+/** No member talks by settings whose change is acknowledged. */
 function assertChangesInForce(
   { talkgroups }: Rights,
   database: ReturnType<typeof newDatabase>,
@@ -344,7 +344,7 @@ function assertAsTheDatabaseSays(rights: Rights, database: ReturnType<typeof new
   }
 }
 
-/** Rights over that database where `changes` have bugs; who failed stands in `failed`, who was read in `read`. */
+/** Rights over that database where `changes` have bugs. Who failed stands in `failed`, who was read in `read`. */
 function withBugs(changes: Partial<RightsChanges>) {
   const database = newDatabase();
   const failed: UserId[] = [];
@@ -407,7 +407,7 @@ t.test('reloads after a gap are read between handshakes, not after the last of t
   await relay.connect(ann);
   relay.read.length = 0;
   let coming = 500;
-  // Whoever is answered comes again: there are always more of them than one read takes.
+  // Each user that is answered comes again: there are always more of them than one read takes.
   const come = (id: UserId) => void relay.connect(id).then(() => coming-- > 0 && come(id));
   for (let stranger = 0; stranger < 30; stranger++) come(`stranger ${stranger}` as UserId);
   relay.rights.gap();
@@ -439,7 +439,7 @@ t.test('a user is admitted while the keys of its talkgroups rotate in each read'
 
 for (const kind of ['talkgroup_changed', 'talkgroup_deleted'] as const) {
   t.test(
-    `a user is admitted while ${kind} names a talkgroup in each read, and nobody talks by the old row`,
+    `a user is admitted while ${kind} names a talkgroup in each read, and no member talks by the old row`,
     async (t) => {
       const missed: TalkgroupId[] = [];
       const relay = withBugs({
@@ -567,7 +567,7 @@ t.test('an admission that throws does not affect the others', async (t) => {
   t.same(relay.read, [bob, ann]);
 });
 
-/** Three sockets of one member, the middle one broken; what is done to the others stands in `done` by their numbers. */
+/** Three sockets of one member, the middle one broken. What is done to the others stands in `done` by their numbers. */
 function threeSockets() {
   const [account] = newDatabase().accountsOf([ann]);
   const user = new User(account as Account); // there is one for each id

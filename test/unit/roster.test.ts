@@ -1,4 +1,4 @@
-// What PRESENCE tells, against a roster that remembers everything; and the pages of MEMBERS against a sort.
+// What PRESENCE tells, against a roster that remembers everything, and the pages of MEMBERS against a sort.
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
@@ -13,7 +13,7 @@ const present = (session: number, site = 'depot'): Member => ({
   site,
 });
 
-t.test('who came and who went is told once', async (t) => {
+t.test('members that came and went are told once', async (t) => {
   const roster = new Roster();
   t.equal(roster.flush(2), null, 'nothing yet');
   roster.joined(present(7));
@@ -22,21 +22,21 @@ t.test('who came and who went is told once', async (t) => {
   t.equal(roster.flush(2), null, 'nothing since');
 });
 
-t.test('who comes and goes within a period is not mentioned', async (t) => {
+t.test('a member that comes and goes within a period is not mentioned', async (t) => {
   const roster = new Roster();
   roster.joined(present(7));
   roster.left(present(7));
   t.equal(roster.flush(2), null);
 });
 
-t.test('who resumes on a new socket within a period was never away', async (t) => {
+t.test('a member that resumes on a new socket within a period was never away', async (t) => {
   const roster = new Roster();
   roster.left(present(7));
   roster.joined(present(7));
   t.equal(roster.flush(2), null, 'looking the same');
 });
 
-t.test('who comes back from another site has joined, and has not left', async (t) => {
+t.test('a member that comes back from another site has joined, and has not left', async (t) => {
   const roster = new Roster();
   roster.left(present(7));
   roster.joined(present(7, 'harbour'));
@@ -86,7 +86,7 @@ t.test('whatever happens, what is told is the difference of two moments', async 
   );
 });
 
-t.test('whoever takes a page knows everybody behind the next announcement', async () => {
+t.test('a client that takes a page knows all members behind the next announcement', async () => {
   const toggle = fc.record({ session: fc.nat(4), site: fc.constantFrom('depot', 'harbour') });
   const step = fc.oneof(
     { arbitrary: toggle, weight: 6 },
@@ -120,7 +120,7 @@ t.test('whoever takes a page knows everybody behind the next announcement', asyn
   );
 });
 
-/** Remembers everybody, then and now. */
+/** Remembers all members, then and now. */
 function newNaiveRoster() {
   const now = new Map<number, Member>();
   let then = new Map<number, Member>();
@@ -199,7 +199,7 @@ t.test('a page holds the lowest numbers after the last one, in whatever order th
   );
 });
 
-t.test('who stays is on exactly one page, whoever comes and goes between two pages', async () => {
+t.test('a member that stays is on exactly one page, whatever comes and goes between two pages', async () => {
   fc.assert(
     fc.property(
       someNumbers,

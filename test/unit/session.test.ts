@@ -16,7 +16,7 @@ const readsOf = (talkgroups: number) => {
   return { accountsOf: async () => [accountRow('ann', { memberships })], talkgroupsOf: async () => [] };
 };
 
-/** A relay without an engine, and one radio in the talkgroups from 1 on; time passes only by `pass`. */
+/** A relay without an engine, and one radio in the talkgroups from 1 on. Time passes only by `pass`. */
 async function radioOn(t: Test, talkgroups = 2) {
   let nowMs = 100_000;
   const messages: Message[] = [];
@@ -52,7 +52,7 @@ async function radioOn(t: Test, talkgroups = 2) {
     pass(ms: number) {
       nowMs += ms;
     },
-    /** One frame; true: relayed. */
+    /** One frame. true: relayed. */
     speaks: (talkgroup: number, flags = 0) =>
       session.receiveAudio(
         bufferOf(encodeFrame({ sequence: 0, talkgroup, payload: new Uint8Array(1), flags })),
@@ -83,7 +83,7 @@ t.test('speech has its rate in each talkgroup: twice a second at once, then as t
   t.equal(spoken(1, 500), 220, 'silence saves up no more than the burst');
 });
 
-t.test('who sends without measure while his right is in doubt is closed like any other', async (t) => {
+t.test('a radio that floods while its right is in doubt is closed like any other', async (t) => {
   const radio = await radioOn(t);
   radio.withdraw();
   for (let frame = 0; frame < 220; frame++) t.equal(radio.speaks(1), false);

@@ -55,7 +55,7 @@ function disturb(random: Random, { network, relays }: World): () => void {
   };
 }
 
-/** A burst has a start and an end, one plays at a time, and nobody hears a frame of another one. */
+/** A burst has a start and an end, one plays at a time, and no radio hears a frame of another one. */
 function judge(t: Test, world: World): void {
   for (const radio of world.radios) burstsHeard(t, radio);
 }
@@ -79,7 +79,7 @@ async function play(t: Test, seed: number): Promise<void> {
   }
   mend?.();
   await reached(...(relays as RelayOn[]));
-  // Everybody lets go: the floor is free on all, and the next one is heard by all.
+  // All let go: the floor is free on all, and the next one is heard by all.
   for (const radio of radios) radio.says({ type: 'FLOOR_RELEASE', ...about });
   await eventually(async () => {
     const { bursts, queued } = relays.reduce(

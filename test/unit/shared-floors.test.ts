@@ -101,7 +101,7 @@ t.test('one queue has the sessions of both, in the order in which they asked', a
 });
 
 t.test(
-  'nobody gets the floor of a deleted talkgroup, before the relay that decides has read so either',
+  'no session gets the floor of a deleted talkgroup, before the relay that decides has read so either',
   async (t) => {
     const { reads, home, other, near, far } = await floorPair(t);
     far.speaks('one', { start: true });

@@ -57,7 +57,7 @@ t.test('when a relay comes, the parts of idle floors are asked for a few at a ti
   t.equal(new Set([first, ...rounds].flat()).size, talkgroups.length, 'all are asked for');
 });
 
-t.test('the part of a floor that somebody asks for does not wait for the others', async (t) => {
+t.test('the part of a floor that a session asks for does not wait for the others', async (t) => {
   const { talkgroups, asked, press, pass } = home(1000);
   asked();
   const last = talkgroups.at(-1) as Talkgroup;

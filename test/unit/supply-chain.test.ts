@@ -33,7 +33,7 @@ t.test('every package is one of the registry and has a SHA-512 to be checked aga
   t.ok(locked.length > 100);
   for (const [path, { integrity = '', resolved, link }] of locked) {
     if (!/^sha512-[\w+/]{86}==$/.test(integrity)) t.fail(`${path}: integrity ${integrity}`);
-    // Without an address npm asks the registry it is configured for; the SHA-512 decides what it may answer.
+    // Without an address npm asks the registry it is configured for. The SHA-512 decides what it may answer.
     if (resolved !== undefined && !resolved.startsWith('https://registry.npmjs.org/'))
       t.fail(`${path}: ${resolved}`);
     if (link) t.fail(`${path} is a link`);
@@ -44,7 +44,7 @@ t.test('nothing is fetched from git, an address or a folder', async (t) => {
   const wanted = [...locked.map(([, each]) => each), manifest].flatMap((each) =>
     Object.entries({ ...each.dependencies, ...each.devDependencies, ...each.optionalDependencies }),
   );
-  // A range of versions, a tag, or another name in the registry; all else has a colon or a slash: git+ssh://, file:, a/b.
+  // A range of versions, a tag, or another name in the registry. All else has a colon or a slash: git+ssh://, file:, a/b.
   const elsewhere = wanted.filter(([, range]) => !/^(npm:(@[\w.-]+\/)?[\w.-]+@)?[^:/]*$/.test(range));
   t.strictSame(elsewhere, []);
 });

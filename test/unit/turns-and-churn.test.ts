@@ -70,7 +70,7 @@ function relayOf(t: Test, options: Partial<Parameters<typeof relayAlone>[1]> = {
   });
   t.teardown(() => relay.close());
 
-  /** `heard`: frames sent to it alone; `published`: its own to the topic; `pinged` is told of each ping. */
+  /** `heard`: frames sent to it alone. `published`: its own to the topic. `pinged` is told of each ping. */
   async function radio(pinged: () => void = () => {}) {
     const counted = { heard: 0, published: 0 };
     const peer = quietPeer({
@@ -137,7 +137,7 @@ t.test('of pings that are due at once a hundred go in a turn, and all in the end
   for (; all.size < listeners; turn++) await nextTurn();
   // Of these no more can be said: on a machine that stands still meanwhile the next pulse sends the rest.
   const [first = 0] = pings.values();
-  t.ok(first >= 99 && first <= 100, `${[...pings.values()]}`); // the talker, who hears nobody, may be one of them
+  t.ok(first >= 99 && first <= 100, `${[...pings.values()]}`); // the talker, who hears no one, may be one of them
   t.equal(
     [...pings.values()].reduce((sum, one) => sum + one),
     listeners,

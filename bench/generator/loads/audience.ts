@@ -26,7 +26,7 @@ export interface AudienceHeard extends Busy {
   readonly late: Latency;
 }
 
-/** What the frames of a piece may take to arrive; who has not heard of one by then is late in no percentile, but lost. */
+/** What the frames of a piece may take to arrive. Who has not heard of one by then is late in no percentile, but lost. */
 const ARRIVAL_MS_MAX = 5_000;
 /** More than any scenario lasts. */
 const TALK_S_MAX = 300;

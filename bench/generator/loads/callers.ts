@@ -10,7 +10,7 @@ import { fail, type Performance, perform } from '../player.js';
 
 export interface CallersSetup {
   readonly server: Target;
-  /** Each talks in all of its talkgroups; those of all callers are spread evenly over the second. */
+  /** Each talks in all of its talkgroups. Those of all callers are spread evenly over the second. */
   readonly callers: readonly Member[];
   readonly payloadBytes: number;
 }

@@ -25,7 +25,7 @@ export interface Step {
   readonly isGood: boolean;
 }
 
-/** The most talkers that were not too many; 0: even one was. */
+/** The most talkers that were not too many. 0: even one was. */
 export interface Limit {
   readonly server: number;
   /** Limits of one repeat are neighbours in time. */

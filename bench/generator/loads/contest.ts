@@ -6,12 +6,12 @@ import { type Piece, type StageSetup, sumOf, type Turn, withStage } from '../sta
 
 export interface ContestTask extends StageSetup {
   readonly piece: Piece;
-  /** Who plays in a round, and in which order; the first rounds warm up. */
+  /** Who plays in a round, and in which order. The first rounds warm up. */
   readonly rounds: readonly (readonly number[])[];
   readonly warmUpRounds: number;
 }
 
-/** A measured turn; its histogram is in the server's sum. */
+/** A measured turn. Its histogram is in the server's sum. */
 export interface Played extends Omit<Turn, 'latency'> {
   readonly round: number;
   readonly p99Ms: number;

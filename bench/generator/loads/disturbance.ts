@@ -11,14 +11,14 @@ import type { Target } from '../../radios/raw-radio.js';
 import { answer, fail } from '../player.js';
 
 export interface Load extends Audience {
-  /** Those that are heard of in the result; who disturbs is none of them. */
+  /** Those that are heard of in the result. Who disturbs is none of them. */
   readonly listeners: number;
   readonly disturbing: number;
   readonly disturbance: DisturbanceKind;
   /** Of one phase, and of the pause behind a disturbance in which its radios catch up, measured with neither side. */
   readonly phaseFrames: number;
   readonly pauseFrames: number;
-  /** Turns of so many phases, each with or without; in pairs. */
+  /** Turns of so many phases, each with or without. In pairs. */
   readonly turnPhases: number;
   readonly turns: readonly ('with' | 'without')[];
 }

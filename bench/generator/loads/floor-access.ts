@@ -34,7 +34,7 @@ export interface FloorAccess extends Conditions {
   readonly access: Latency;
   /** From when a burst's first frame, its only request, should have left to each listener, in the others. */
   readonly firstFrame: Latency;
-  /** The same of bursts that another node decides; those above are then of the others. null: there is one node. */
+  /** The same of bursts that another node decides. Those above are then of the others. null: there is one node. */
   readonly remote: Pick<FloorAccess, 'access' | 'firstFrame'> | null;
   readonly denied: number;
   /** The same by code. */
@@ -179,7 +179,7 @@ function createScore(tellsRemote: boolean) {
   };
 }
 
-/** Each burst has two, in the order of time; of one that asks the second is its only frame. */
+/** Each burst has two, in the order of time. Of one that asks the second is its only frame. */
 function stepsOf(bursts: readonly Burst[]) {
   const steps = bursts.flatMap((burst) => [
     { burst, dueMs: burst.startsAtMs, isLast: false },

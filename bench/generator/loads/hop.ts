@@ -29,12 +29,12 @@ export interface HopTask {
 }
 
 /**
- * `unheard`: nobody listens. `local`: one listener in each talkgroup, on the relay of the talkers. `forwarded`: also one on
+ * `unheard`: no radio listens. `local`: one listener in each talkgroup, on the relay of the talkers. `forwarded`: also one on
  * the other relay.
  */
 export type SideName = 'unheard' | 'local' | 'forwarded';
 
-/** One of each talkgroup, in the same order; empty where nobody listens. */
+/** One of each talkgroup, in the same order. Empty where no radio listens. */
 export interface Seats {
   readonly talkers: readonly Member[];
   readonly near: readonly Member[];

@@ -13,7 +13,7 @@ export interface Load {
   /** Numbers of radios, growing: at each the memory is taken. */
   readonly steps: readonly number[];
   readonly arrivalsPerSecond: number;
-  /** A process is measured when nobody came for so long. */
+  /** A process is measured when no radio came for so long. */
   readonly settleMs: number;
 }
 
@@ -31,7 +31,7 @@ export interface Step {
   /** The server's resident set, all of it, and what belongs to it alone and to no file. */
   readonly residentBytes: number;
   readonly ownBytes: number;
-  /** For each radio that came in this step, without what the server uses when nobody comes. */
+  /** For each radio that came in this step, without what the server uses when no radio comes. */
   readonly handshakeUs: number;
   /** The same of the processes the server has started: its database. */
   readonly databaseUs: number;
@@ -102,7 +102,7 @@ async function play({ server, users, jwtSecret, load }: IdleTask): Promise<Idle>
   }
 }
 
-/** What it uses while nobody comes. */
+/** What it uses while no radio comes. */
 async function settle(pid: number, ms: number) {
   const before = reading(pid);
   await around(nowMs() + ms);

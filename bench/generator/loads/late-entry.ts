@@ -83,7 +83,7 @@ async function play(task: LateEntryTask): Promise<LateEntry> {
 }
 
 /**
- * At the stated rate on average; within a frame period the phases are spread by the golden ratio, for entries in step
+ * At the stated rate on average. Within a frame period the phases are spread by the golden ratio, for entries in step
  * with the frame clock would all wait equally long.
  */
 function entryTimes(startMs: number, count: number, perSecond: number): number[] {
@@ -95,7 +95,7 @@ function entryTimes(startMs: number, count: number, perSecond: number): number[]
   return times.sort((a, b) => a - b);
 }
 
-/** All bursts, until stopped; that says how late their frames left. */
+/** All bursts, until stopped. That says how late their frames left. */
 async function startTalking({ server, talkers, load }: LateEntryTask): Promise<{ stop(): Latency }> {
   const { payloadBytes } = load;
   const radios = await joinAll(
@@ -134,7 +134,7 @@ async function startTalking({ server, talkers, load }: LateEntryTask): Promise<{
   }
 }
 
-/** One radio on its way in; `ready` comes before `heard`. */
+/** One radio on its way in. `ready` comes before `heard`. */
 interface Entering {
   ready(): void;
   heard(): void;

@@ -31,7 +31,7 @@ export interface PositionsPlayed extends Busy {
 /** Of fixes sent by WebSocket. */
 export interface Reported {
   readonly fixes: number;
-  /** From when each was due to its OK; one without counts what it waited. */
+  /** From when each was due to its OK. One without counts what it waited. */
   readonly latency: Latency;
   /** Answers other than OK by their code, and `unanswered`. */
   readonly failures: Readonly<Record<string, number>>;
@@ -41,7 +41,7 @@ export interface Reported {
 /** One device's fixes, numbered from 1 in their altitude. */
 export interface Account {
   readonly deviceId: string;
-  /** By nowMs(); null: never said to be stored. */
+  /** By nowMs(). null: never said to be stored. */
   readonly fixes: readonly { readonly sentMs: number; readonly storedMs: number | null }[];
 }
 
@@ -102,7 +102,7 @@ async function createRadios({ server, radios: users }: PositionsSetup) {
   let record = createRecord();
 
   function told({ type, ref: answered, code }: Said): void {
-    const asked = underWay.get(answered as number); // of ours; undefined in what was not asked for
+    const asked = underWay.get(answered as number); // of ours. undefined in what was not asked for
     if (asked === undefined) return;
     underWay.delete(answered as number);
     record.latency.record(nowMs() - asked.dueMs);

@@ -91,7 +91,7 @@ async function prepare({
     const [talks, listens] = [(gone + 1) % nodes, (gone + 2) % nodes];
     const own = groups.filter((first) => homeAmong(relays, numberOf(first)) === gone);
     const [times, late] = [createRecorder(), createRecorder()];
-    /** Of those that nobody has heard yet. */
+    /** Of those that no listener has heard yet. */
     const dueOf = new Map<number, number>();
     const denials = createDenials();
     /** They talk until they are heard: the first frame may be lost with the node. */

@@ -5,7 +5,7 @@ import { type Busy, type Performance, perform } from '../player.js';
 import { createSender, encodeRequest, type Sent } from '../requests.js';
 
 /**
- * `reads`: talkgroups and positions; `writes`: positions, joins and leaves; `mixed`: four reads, a position; the others ask
+ * `reads`: talkgroups and positions. `writes`: positions, joins and leaves. `mixed`: four reads, a position. The others ask
  * for one thing.
  */
 export type Mix = 'reads' | 'writes' | 'mixed' | 'talkgroups' | 'members' | 'health';

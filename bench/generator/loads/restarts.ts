@@ -31,7 +31,7 @@ export interface RestartsPlayed extends Busy {
   /** The first WELCOME of each of them, and how many said that the session goes on. */
   readonly back: number;
   readonly resumed: number;
-  /** For each talkgroup that lost somebody: from the last close of the node to when all its members were back. */
+  /** For each talkgroup that lost a member: from the last close of the node to when all its members were back. */
   readonly wholeAfterMs: readonly number[];
   /** From the close of each radio to its WELCOME. */
   readonly awayMs: readonly number[];

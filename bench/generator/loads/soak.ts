@@ -12,9 +12,9 @@ import { COUNTED, timedFrame } from '../../radios/timed-frame.js';
 import { type Busy, fail, type Performance, perform } from '../player.js';
 
 export interface Load {
-  /** In each talkgroup; the first half of them stays and talks in turns, the others leave and come back in turns. */
+  /** In each talkgroup. The first half of them stays and talks in turns, the others leave and come back in turns. */
   readonly members: number;
-  /** Talkgroups in which somebody talks at any time. */
+  /** Talkgroups in which a radio talks at any time. */
   readonly voices: number;
   readonly burstFrames: number;
   readonly framesPerSecond: number;
@@ -48,11 +48,11 @@ export interface SoakPlayed extends Busy {
   readonly framesSent: number;
   /** To who stayed, over all frames and listeners. */
   readonly deliveries: number;
-  /** Of these, and of what anybody else should have heard from the first frame on that he heard. */
+  /** Of these, and of what others should have heard from the first frame on that they heard. */
   readonly lost: number;
   /** Heard again, or behind a later one. */
   readonly repeated: number;
-  /** Returns with a resume token, of them those whose session went on; and returns without. */
+  /** Returns with a resume token, of them those whose session went on, and returns without. */
   readonly resuming: number;
   readonly resumed: number;
   readonly anew: number;
@@ -121,14 +121,14 @@ interface PlaceOptions {
   readonly tally: Tally;
 }
 
-/** A user's place in the fleet, whether his radio is on or not. */
+/** A user's place in the fleet, whether the radio is on or not. */
 class Place {
   /** Frames. */
   heard = 0;
   private readonly options: PlaceOptions;
   private radio: RawRadio;
   private resumeToken = '';
-  /** Number of the next frame of the burst; null: it has just come in, perhaps in the middle of one. */
+  /** Number of the next frame of the burst. null: it has just come in, perhaps in the middle of one. */
   private next: number | null = null;
 
   constructor(options: PlaceOptions) {
@@ -148,7 +148,7 @@ class Place {
     this.radio.send(frame);
   }
 
-  /** Out of reach, and to be resumed; or switched off. */
+  /** Out of reach, and to be resumed, or switched off. */
   leave(isResuming: boolean): void {
     this.options.tally.connected--;
     if (isResuming) this.radio.drop();
@@ -262,7 +262,7 @@ interface Churning {
   readonly ms: number;
 }
 
-/** One after the other leaves and comes back, in turn to be resumed and anew; all are back at the end. */
+/** One after the other leaves and comes back, in turn to be resumed and anew. All are back at the end. */
 async function churn({ leaving, load, fromMs, ms }: Churning) {
   const returns = { resuming: 0, resumed: 0, anew: 0 };
   const { absentMs, leavesPerSecond } = load;

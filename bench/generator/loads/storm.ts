@@ -11,7 +11,7 @@ import { type Busy, type Performance, perform } from '../player.js';
 
 export interface StormSetup {
   readonly server: Target;
-  /** In each one's talkgroup somebody talks now and then. */
+  /** In the talkgroup of each one a radio talks now and then. */
   readonly users: readonly Member[];
   /** Of the first of them among all radios of the run. */
   readonly firstIndex: number;

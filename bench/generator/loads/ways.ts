@@ -27,15 +27,15 @@ export interface WaysTask {
   readonly pid: number;
   readonly ways: readonly WayTask[];
   readonly audience: Audience;
-  /** Before those that count, of each talker in each turn; one more ends the burst. */
+  /** Before those that count, of each talker in each turn. One more ends the burst. */
   readonly leadFrames: number;
   readonly frames: number;
-  /** Which way has its turn, and in which order; the first rounds warm up. */
+  /** Which way has its turn, and in which order. The first rounds warm up. */
   readonly rounds: readonly (readonly number[])[];
   readonly warmUpRounds: number;
 }
 
-/** One way of being given audio: its own talkers, each in a talkgroup of his, and listeners who hear them all. */
+/** One way of being given audio: its own talkers, each in a talkgroup of its own, and listeners who hear them all. */
 export interface WayTask {
   readonly talkers: readonly Member[];
   readonly listeners: readonly Member[];
@@ -173,7 +173,7 @@ function createEars() {
   let subscribed = 0;
   let recorder = createRecorder();
 
-  /** Of one listener; runs for each of tens of thousands of deliveries a second. */
+  /** Of one listener. Runs for each of tens of thousands of deliveries a second. */
   function of(isProbe: boolean): Receive {
     /** The next sequence in each talkgroup. What is skipped is lost, for one TCP connection keeps the order. */
     const next = new Map<number, number>();

@@ -7,18 +7,18 @@ export type Receive = (bytes: Buffer, start: number, end: number) => void;
 export interface Line {
   readonly url: URL;
   readonly token: string;
-  /** Which of the server's rooms, by number; the relay takes it from token and frame. */
+  /** Which of the server's rooms, by number. The relay takes it from token and frame. */
   readonly room: number;
   /** It need not hear its room. */
   readonly isTalker: boolean;
-  /** One write to the socket; nothing once the connection is lost or left. */
+  /** One write to the socket. Nothing once the connection is lost or left. */
   readonly write: (bytes: Uint8Array | string) => void;
-  /** The server hears and serves this radio; only the first time counts. */
+  /** The server hears and serves this radio. Only the first time counts. */
   readonly join: () => void;
   readonly hear: Receive;
-  /** A text of the relay; it is valid until the call returns. */
+  /** A text of the relay. It is valid until the call returns. */
   readonly tell: (text: Buffer) => void;
-  /** The connection is of no use any more; `code` is the server's close code, `reason` its reason or status line. */
+  /** The connection is of no use any more. `code` is the server's close code, `reason` its reason or status line. */
   readonly lose: (message: string, code?: number, reason?: string) => void;
 }
 
@@ -27,7 +27,7 @@ export interface Dialect {
   /** The TCP connection stands. */
   begin(): void;
   /**
-   * Takes apart the whole messages at the beginning of `bytes` and says how far it got; it is shown the rest again with
+   * Takes apart the whole messages at the beginning of `bytes` and says how far it got. It is shown the rest again with
    * what arrives next. Runs for tens of thousands of frames a second: it makes nothing new for one of them.
    */
   read(bytes: Buffer): number;

@@ -1,4 +1,4 @@
-// MQTT 3.1.1 with QoS 0: one topic for a room. OASIS Standard, mqtt-v3.1.1-os; the section numbers are its.
+// MQTT 3.1.1 with QoS 0: one topic for a room. OASIS Standard, mqtt-v3.1.1-os. The section numbers are its.
 import type { Dialect, Line } from './dialect.js';
 
 /** Kinds of packet, in the upper half of the first byte (2.2.1). */
@@ -13,7 +13,7 @@ const PROTOCOL_LEVEL = 4;
 const CLEAN_SESSION = 0x02;
 /** Off (3.1.2.10): a silent radio stays connected, as it does with the other servers for the length of a run. */
 const KEEP_ALIVE_S = 0;
-/** Any but zero (2.3.1); each connection subscribes once. */
+/** Any but zero (2.3.1). Each connection subscribes once. */
 const PACKET_ID = 1;
 const REFUSED = 0x80;
 

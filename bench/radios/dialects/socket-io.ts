@@ -14,7 +14,7 @@ const CONNECT_ERROR = '4'.charCodeAt(0);
 /** A message (4) that is a binary event (5) named f with one attachment, which follows. */
 const EVENT = '451-["f",{"_placeholder":true,"num":0}]';
 
-/** A radio has joined when the server has let it into the main namespace; its room is in the request. */
+/** A radio has joined when the server has let it into the main namespace. Its room is in the request. */
 export function openSocketIo(line: Line): Dialect {
   const webSocket = openWebSocket(line, {
     query: `EIO=4&transport=websocket&room=${line.room}`,

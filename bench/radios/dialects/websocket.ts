@@ -20,7 +20,7 @@ export interface WebSocketOptions {
   readonly said: Receive;
 }
 
-/** A server with rooms, chosen in the request; a radio has joined with the handshake. */
+/** A server with rooms, chosen in the request. A radio has joined with the handshake. */
 export function openPlain(line: Line): Dialect {
   return openWebSocket(line, { query: `room=${line.room}`, opened: line.join, said: () => {} });
 }

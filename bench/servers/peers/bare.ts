@@ -1,4 +1,4 @@
-// The yardstick: uWebSockets.js and nothing else. It authenticates nobody, knows rooms by name and looks into no frame.
+// The yardstick: uWebSockets.js and nothing else. It authenticates no radio, knows rooms by name and looks into no frame.
 // With a number of milliseconds as its argument it pings each member of a room so often, behind the frames of others.
 import uWS, { type WebSocket, type WebSocketBehavior } from 'uWebSockets.js';
 
@@ -6,14 +6,14 @@ interface Radio {
   readonly room: string;
 }
 
-/** Of those who are pinged; `askAtMs`: when the next one is due. */
+/** Of those who are pinged. `askAtMs`: when the next one is due. */
 interface Room {
   readonly members: WebSocket<Radio>[];
   next: number;
   askAtMs: number;
 }
 
-/** 0: nobody is pinged. */
+/** 0: no radio is pinged. */
 const pingMs = Number(process.argv[2] ?? 0);
 const rooms = new Map<string, Room>();
 
@@ -67,7 +67,7 @@ app.ws<Radio>('/ws', {
   },
   ...(pingMs > 0 && { pong: () => {} }),
 });
-/** What a message costs before anybody does anything with it. */
+/** What a message costs before anything is done with it. */
 app.ws<Radio>('/deaf', { ...OPTIONS, message: () => {} });
 app.listen('127.0.0.1', 0, (socket) => {
   if (socket === false) throw new Error('no port to listen on');

@@ -1,5 +1,5 @@
 // @fastify/websocket as its README has it: a route per connection, and a loop of `send` over the sockets of the room.
-// It stands on ws, whose compression is off by default; no logger, for a line per request is not what is compared.
+// It stands on ws, whose compression is off by default. No logger, for a line per request is not what is compared.
 import websocket from '@fastify/websocket';
 import Fastify from 'fastify';
 import { WebSocket } from 'ws';

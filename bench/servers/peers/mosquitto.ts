@@ -37,7 +37,7 @@ set_tcp_nodelay true
 max_queued_messages 0
 `;
 
-/** Mosquitto takes no port 0. Somebody else may take this one first; then it says so and ends. */
+/** Mosquitto takes no port 0. Another process may take this one first. Then it says so and ends. */
 async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));

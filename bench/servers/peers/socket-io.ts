@@ -1,7 +1,7 @@
-// Socket.IO's rooms: a binary event to everybody else in the room, on WebSocket alone.
+// Socket.IO's rooms: a binary event to all others in the room, on WebSocket alone.
 //
 // Its own advice on performance is followed: no compression (the default), the request of a handshake not kept. The
-// engine is ws, the default. A binary event is two WebSocket messages, of which the second is the frame; a parser of
+// engine is ws, the default. A binary event is two WebSocket messages, of which the second is the frame. A parser of
 // one's own (MessagePack) would make it one, with other bytes than its users see when they follow the guide.
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -3,12 +3,12 @@
 // `client.send` in a loop, as its README has it, makes a header for each receiver and corks its socket for two writes. Who fans
 // out much goes round it with Sender.frame, which the maintainers made a function of its own for that purpose, so this
 // is the one to be held against. It gives up what ws does for a single message: compression, callbacks, bufferedAmount.
-// In its favour, too: it pings nobody and drops nothing for a slow receiver. bufferutil, which ws can use, would only
+// In its favour, too: it pings no radio and drops nothing for a slow receiver. bufferutil, which ws can use, would only
 // unmask faster what comes in, one message for each fan-out.
 import type { AddressInfo, Socket } from 'node:net';
 import * as ws from 'ws';
 
-/** Exported by ws for all to use, but not known to its types; gives the header and the data. */
+/** Exported by ws for all to use, but not known to its types. Gives the header and the data. */
 const { Sender } = ws as unknown as { Sender: { frame(data: Buffer, options: object): Buffer[] } };
 const FRAME = { fin: true, opcode: 2, mask: false, rsv1: false, readOnly: false };
 
@@ -31,7 +31,7 @@ server.on('connection', (client, { socket, url = '' }) => {
     for (const other of room) if (other !== socket) other.write(frame);
   });
   client.on('close', () => room.delete(socket));
-  client.on('error', () => {}); // a connection that breaks; `close` follows
+  client.on('error', () => {}); // a connection that breaks. `close` follows
 });
 server.on('listening', () => {
   console.log(`WebSocket  ws://127.0.0.1:${(server.address() as AddressInfo).port}/ws`);

@@ -52,7 +52,7 @@ export async function storeCode(
 }
 
 /**
- * Why a code would be refused, asked before 50 ms are spent on a hash; `redeem` decides. `serial`: of the device that the
+ * Why a code would be refused, asked before 50 ms are spent on a hash. `redeem` decides. `serial`: of the device that the
  * user is to have, null: the present one.
  */
 export async function obstacleToSetup(
@@ -101,7 +101,7 @@ export async function redeem(
     ${passwordToo(passwordHash)(sql)}, device_id = coalesce((select id from device), users.device_id)`;
   const [found] = await database.write<(Registered & Rotated) | { id: null }>(
     deadline,
-    // The update of a device changes nothing; it makes `returning` answer for one that already exists.
+    // The update of a device changes nothing. It makes `returning` answer for one that already exists.
     (sql) => sql`
       with owner as materialized (
         -- First, as every change of the account does: two orders of the same locks are a deadlock.

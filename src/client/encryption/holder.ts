@@ -61,7 +61,7 @@ export async function registerHolder(
 
 /**
  * Accepts another holder of the account: opens the challenge with the private key of `holder`, and sends what it found with
- * the password. Compare the fingerprints first. Rejects with RestError; status 0: the challenge is not for this key or not for
+ * the password. Compare the fingerprints first. Rejects with RestError. Status 0: the challenge is not for this key or not for
  * `holderId`.
  */
 export async function acceptHolder(

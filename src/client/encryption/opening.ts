@@ -158,7 +158,7 @@ export function createOpener(
     },
   };
 
-  /** A relay that lies could play it beside an encrypted burst of the same talker, or where nobody expects clear speech. */
+  /** A relay that lies could play it beside an encrypted burst of the same talker, or where no listener expects clear speech. */
   function takeClear(burst: Burst | undefined, opened: Opened): void {
     const { sender: session, burst: number, payload } = opened.frame;
     const isAnnounced = burst?.burst === number;

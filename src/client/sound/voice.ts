@@ -21,7 +21,7 @@ export type Voice = {
   played(length: number, nowMs: number): boolean;
   /** What is queued is stale. The voice continues under another number, because the player drops the first one. */
   lagged(number: number, nowMs: number): void;
-  /** No packet follows. False when the voice is over now, because nobody can hear the rest. */
+  /** No packet follows. False when the voice is over now, because the rest cannot be heard. */
   ended(nowMs: number): boolean;
   close(): void;
 };

@@ -86,7 +86,7 @@ export async function createVoices({
     const name = nameOf(session, burst);
     let voice = line.voices.get(name);
     if (!voice) {
-      // Beyond the bound nobody could tell the voices apart. The burst is not heard until another one ends.
+      // Beyond the bound no listener could tell the voices apart. The burst is not heard until another one ends.
       if (burst <= (line.ended.get(session) ?? 0) || count >= VOICES_MAX) return;
       lastNumber += 1;
       count += 1;
@@ -101,7 +101,7 @@ export async function createVoices({
       line.line = { port: line.port, rate: message.rate || CODEC_RATE, targetMs };
       return;
     }
-    // The pieces of a voice that was dropped come back under a number that nobody has.
+    // The pieces of a voice that was dropped come back under a number that no voice has.
     for (const voice of line.voices.values()) {
       if (voice.number !== message.voice) continue;
       if (!voice.played(message.due, nowMs())) close(line, voice);

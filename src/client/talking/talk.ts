@@ -53,7 +53,7 @@ export type TalkOutcome =
 /**
  * `requested`: from the request or the first frame on. `granted`: the radio has the floor. The relay sends this after a
  * request, and in `single` and `broadcast`. `talking`: the relay has announced the burst to the listeners. `idle`: before
- * the request, and after a pause that ended the burst; the next frame then begins another one. `max_talk_ms` 0: no
+ * the request, and after a pause that ended the burst. The next frame then begins another one. `max_talk_ms` 0: no
  * limit. `position` 1: next in the queue. `retry_ms`: the server could not decide. The talk keeps the last 500 ms of its
  * speech and requests the floor again after that time (ms), 10 times in all. Then, or with `end`, it is `denied`.
  */

@@ -7,7 +7,7 @@ import type { Fix, RadioError } from '../connection/requests.js';
 import { createRadio, type Radio } from '../node.js';
 import { callRest, type RestError } from '../rest.js';
 
-/** A radio of the crowd says a piece of it. */
+/** A radio says a piece of it. */
 const SPEECH = fileURLToPath(new URL('../../../../bench/speech.ogg', import.meta.url));
 /** A piece (ms). */
 const PIECE_MS = [3000, 8000] as const;
@@ -42,7 +42,7 @@ export interface CrowdOptions {
   readonly statusMs?: number;
 }
 
-/** Counts of the whole crowd. `missed`: packets that the relay skipped for a radio, or lost between nodes. */
+/** Counts of all radios. `missed`: packets that the relay skipped for a radio, or lost between nodes. */
 export interface CrowdFigures {
   talks: number;
   denied: number;

@@ -1,10 +1,10 @@
-// Repeats what others say: somebody to talk to for who writes an app. For Node only.
+// Repeats what others say: a partner to talk to while an app is written. For Node only.
 import { speak } from '../audio/speak.js';
 import type { HeardEnd } from '../hearing/channel.js';
 import type { Codec, Talker } from '../radio.js';
 import { findTalkgroup, isNamed, openRadio, seconds, type TerminalOptions, until } from './opening.js';
 
-/** Behind the end of a burst (ms), as somebody who answers. */
+/** Behind the end of a burst (ms), as a person who answers. */
 const PAUSE_MS = 500;
 /** Of a burst (ms). What is said after that is not repeated. */
 const BURST_MS_MAX = 60_000;

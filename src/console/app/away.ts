@@ -1,4 +1,4 @@
-// Takes the talkers off the page while there is no connection, because nobody knows whether they still talk.
+// Takes the talkers off the page while there is no connection, because the console does not know whether they still talk.
 import type { Signal } from '@preact/signals';
 import type { TalkgroupView } from '../worker/messages.js';
 

@@ -47,7 +47,7 @@ export function createPeople(rest: Rest, userId: string): People {
       }, failedBy(words.people.failed)),
     async look(talkgroupId) {
       const path = `/talkgroups/${talkgroupId}/members?limit=2`;
-      // RestError: the step is then open, and adding somebody says what is wrong.
+      // RestError: the step is then open, and adding a person says what is wrong.
       const answer = await rest.get<{ members: unknown[] }>(path).catch(() => null);
       hasOthers.value = (answer?.members.length ?? 0) > 1;
     },

@@ -50,7 +50,7 @@ export type TalkingOwner = {
   released(): void;
 };
 
-// A user who lets go at once still sees why nobody heard them.
+// A user who lets go at once still sees why they were not heard.
 const RELEASED_MS = 2_000;
 /** A tone comes when this time of the talk limit is left. */
 export const ENDING_MS = 10_000;

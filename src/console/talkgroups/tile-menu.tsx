@@ -109,7 +109,7 @@ function Popup({ tile, desk }: Props) {
         />
       </label>
       <EmergencyInMenu tile={tile} desk={desk} />
-      {/* Last, because it comes and goes while somebody talks. */}
+      {/* Last, because it comes and goes with the talkers. */}
       <LockWords tile={tile} desk={desk} />
     </div>
   );

@@ -7,7 +7,7 @@ import { tiles as words } from './texts.js';
 
 const filters: readonly Filter[] = ['all', 'favourites', 'active'];
 
-/** `isLarge`: the size that is shown, also when nobody has chosen it. */
+/** `isLarge`: the size that is shown, also when the user has not chosen it. */
 export function Toolbar({ desk, isLarge }: { desk: Desk; isLarge: boolean }) {
   const { grid } = desk;
   const counts = grid.counts.value;

@@ -11,7 +11,7 @@ const BYTES_AT_ONCE = 1 << 20;
 const END_MS_MAX = 1000;
 
 /**
- * Blocks of session numbers that were given out after the backup, more than anybody could use: then none of them is given out
+ * Blocks of session numbers that were given out after the backup, more than any relay could use: then none of them is given out
  * again.
  */
 const SESSION_BLOCKS_AHEAD = 1000;

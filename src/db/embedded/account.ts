@@ -12,10 +12,10 @@ export interface Account {
 /** All that PostgreSQL sees of our environment: the caller's locale, time zone and PG* variables stay out. */
 export const plainEnvironment = { PATH: '/usr/bin:/bin', LC_ALL: 'C', TZ: 'UTC' } as const;
 
-// `nobody` exists everywhere; the others are what Debian, Red Hat and macOS call the database's own account.
+// `nobody` exists everywhere. The others are what Debian, Red Hat and macOS call the database's own account.
 const ACCOUNTS_FOR_ROOT = ['postgres', '_postgres', 'nobody'];
 
-/** We ourselves, or for root an unprivileged account of /etc/passwd; throws where there is none. */
+/** We ourselves, or for root an unprivileged account of /etc/passwd. Throws where there is none. */
 export async function databaseAccount(): Promise<Account> {
   const us = ourAccount();
   if (us.uid !== 0) return us;
@@ -40,9 +40,9 @@ export function ourAccount(): Account {
   return { uid, gid };
 }
 
-/** Runs a command to its end as that account; rejects with what it wrote to stderr. */
+/** Runs a command to its end as that account. Rejects with what it wrote to stderr. */
 export async function runAs(account: Account, command: string, args: readonly string[]): Promise<string> {
-  // 60 s: the slowest command, initdb, takes half a second; a minute means a dead disk.
+  // 60 s: the slowest command, initdb, takes half a second. A minute means a dead disk.
   const running = execFileAsync(command, args, {
     ...account,
     cwd: '/',
@@ -58,7 +58,7 @@ const execFileAsync = promisify(execFile);
 /** Whether every folder on the way to this one, and it itself, is open to the account. */
 export async function canEnter(account: Account, folder: string): Promise<boolean> {
   try {
-    // The attempt knows about groups, access lists and network file systems; mode bits alone do not.
+    // The attempt knows about groups, access lists and network file systems. Mode bits alone do not.
     await runAs(account, '/bin/sh', ['-c', 'cd -- "$1"', 'sh', folder]);
     return true;
   } catch {

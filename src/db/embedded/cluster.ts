@@ -20,7 +20,7 @@ import { exists, hasCode, readIfThere, syncFolder } from '../../files.js';
 import { type Account, canEnter, databaseAccount, ourAccount, runAs } from './account.js';
 import { makeDraft } from './drafts.js';
 
-/** Where an embedded database lives; nothing need be there yet. */
+/** Where an embedded database lives. Nothing need be there yet. */
 export interface Place {
   /** The configured folder, without symbolic links. */
   readonly dataDir: string;

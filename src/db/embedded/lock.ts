@@ -14,7 +14,7 @@ import { type Account, ourAccount } from './account.js';
 /** An exclusive lock. A child process that inherits the file's descriptor holds it as well. */
 export interface Lock {
   readonly file: FileHandle;
-  /** Gives up this process's share of the lock; may be called again. */
+  /** Gives up this process's share of the lock. May be called again. */
   release(): Promise<void>;
 }
 
@@ -61,7 +61,7 @@ async function flock(fd: number, path: string): Promise<boolean> {
   try {
     const [code] = await once(command, 'close');
     if (code === 0) return true;
-    // Exit code 1 without a word: somebody else has the lock.
+    // Exit code 1 without a word: another process has the lock.
     if (code === 1 && message === '') return false;
     throw new Error(`cannot lock ${path}: ${message.trim() || `flock exited with ${code}`}`);
   } catch (error) {

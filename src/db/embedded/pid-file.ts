@@ -12,7 +12,7 @@ interface PidFile {
   readonly ready: boolean;
 }
 
-/** What the file says, or null when there is none; after a `kill -9` it speaks of a server that is gone. */
+/** What the file says, or null when there is none. After a `kill -9` it speaks of a server that is gone. */
 export async function readPidFile(cluster: string): Promise<PidFile | null> {
   const text = await readIfThere(join(cluster, 'postmaster.pid'));
   if (text === null) return null;
@@ -25,7 +25,7 @@ export async function readPidFile(cluster: string): Promise<PidFile | null> {
  * Removes the lock files of a dead server. In a restarted container process numbers repeat: PostgreSQL would take any
  * process that has the number by now, or is given it next, for the server, and refuse to start. Only for the owner of
  * the server lock (claim.ts): a server in another container has no number here, and PostgreSQL's own check for
- * surviving processes ends with the file. A server that somebody started by hand keeps its files.
+ * surviving processes ends with the file. A server that was started by hand keeps its files.
  */
 export async function removeDeadLocks(cluster: string, socketFolders: readonly string[]): Promise<void> {
   const sockets = socketFolders.map((folder) => join(folder, '.s.PGSQL.5432.lock'));
@@ -42,8 +42,8 @@ async function readPid(path: string): Promise<number | null> {
 }
 
 /**
- * Asks a server that outlived its launcher and its guard to shut down; one that somebody started by hand, with its
- * sockets elsewhere, is left alone. (Linux; elsewhere does nothing.)
+ * Asks a server that outlived its launcher and its guard to shut down. One that was started by hand, with its
+ * sockets elsewhere, is left alone. On Linux alone.
  */
 export async function interruptOrphan(cluster: string, socketFolder: string): Promise<void> {
   const lock = await readPidFile(cluster);

@@ -23,7 +23,7 @@ export interface Postmaster {
  * The end of our standard input means that node is gone (also by kill -9) or wants PostgreSQL gone: SIGINT is its
  * fast shutdown. Repeated, because a server that has just begun still ignores the signal, as it inherits that from us.
  * We ignore what would end us before PostgreSQL. The last line ends our process group: the watcher, its sleep, us.
- * Descriptor 3 is the server lock. Every process of PostgreSQL inherits it and holds it to its end; the guard and the
+ * Descriptor 3 is the server lock. Every process of PostgreSQL inherits it and holds it to its end. The guard and the
  * watcher write no data and give it up.
  */
 const GUARD = `
@@ -48,7 +48,7 @@ interface Options {
   readonly lockFd: number;
 }
 
-/** Starts the server on the cluster; its log goes to postgres.log in the data folder. */
+/** Starts the server on the cluster. Its log goes to postgres.log in the data folder. */
 export async function startPostmaster(options: Options): Promise<Postmaster> {
   const { place } = options;
   const log = await openLog(place);
@@ -119,7 +119,7 @@ function watchPidFile(run: {
 
 async function stop({ guard, ended }: { guard: ChildProcess; ended: Promise<void> }): Promise<void> {
   guard.stdin?.destroy();
-  // SIGQUIT ends all server processes without a checkpoint; the next start recovers from the log.
+  // SIGQUIT ends all server processes without a checkpoint. The next start recovers from the log.
   for (const [signal, patienceMs] of [
     ['SIGQUIT', 10_000],
     ['SIGKILL', 5_000],
@@ -131,7 +131,7 @@ async function stop({ guard, ended }: { guard: ChildProcess; ended: Promise<void
   await ended;
 }
 
-// Quiet by `log_min_messages`; beyond this size it begins anew at the next start.
+// Quiet by `log_min_messages`. Beyond this size it begins anew at the next start.
 const LOG_BYTES_MAX = 8 * 1024 * 1024;
 
 function logPath({ dataDir }: Place): string {

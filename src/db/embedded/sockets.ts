@@ -14,7 +14,7 @@ import type { Place } from './cluster.js';
 const LAUNCHER = 'launcher.sock';
 
 /*
- * `postgres://user:secret@HOST/name` carries a folder as HOST when it is percent-encoded, but not for everybody:
+ * `postgres://user:secret@HOST/name` carries a folder as HOST when it is percent-encoded, but not for all programs:
  * postgres.js takes HOST for a folder only when it contains a comma, libpq (psql, pg_dump) splits it at the comma.
  * So we say `<folder>/,`: libpq tries `<folder>/` first, postgres.js finds a folder of the name `,` inside it,
  * and PostgreSQL listens in both.
@@ -42,7 +42,7 @@ export function folderOf(url: string): string {
 
 /**
  * Path of the place's socket folder, short enough whatever the length of DATA_DIR: the same at each start, unless another
- * account of the machine has put something there. Then it is a new one that nobody could foresee. postgres.url names it.
+ * account of the machine has put something there. Then it is a new one that could not be foreseen. postgres.url names it.
  */
 export async function socketFolder({ dataDir, account }: Place): Promise<string> {
   const hash = createHash('sha256').update(`${account.uid}:${dataDir}`).digest('hex').slice(0, 16);
@@ -63,10 +63,10 @@ async function isForeign(path: string, account: Account): Promise<boolean> {
   }
 }
 
-// What macOS allows for a socket; Linux allows 107.
+// What macOS allows for a socket. Linux allows 107.
 const PATH_BYTES_MAX = 103;
 
-/** Makes the folder if need be; throws when it is not ours alone, for then anybody could pose as the database. */
+/** Makes the folder if need be. Throws when it is not ours alone, for then another account could pose as the database. */
 export async function prepareSocketFolder(folder: string, account: Account): Promise<void> {
   await privateFolder(folder, account);
   await privateFolder(join(folder, COMMA), account);
@@ -93,10 +93,10 @@ async function privateFolder(path: string, account: Account): Promise<void> {
   }
 }
 
-/** Null for what is no folder, and for the closed folder of somebody else. */
+/** Null for what is no folder, and for the closed folder of another account. */
 async function openFolder(path: string): Promise<FileHandle | null> {
   try {
-    // Checked and changed through one descriptor, so that nobody can put a link in its place in between.
+    // Checked and changed through one descriptor, so that no account can put a link in its place in between.
     return await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
   } catch (error) {
     if (hasCode(error, 'ENOTDIR', 'ELOOP', 'EACCES')) return null;
@@ -120,13 +120,13 @@ export async function announceLauncher(folder: string): Promise<Server> {
   const path = join(folder, LAUNCHER);
   await rm(path, { force: true }); // of a launcher that was killed
   const server = createServer((socket) => socket.destroy());
-  // Accepting fails when descriptors run out; the kernel has told the asker by then that we live.
+  // Accepting fails when descriptors run out. The kernel has told the asker by then that we live.
   server.on('error', () => {});
   await once(server.listen(path), 'listening');
   return server;
 }
 
-/** Whether a living process has announced itself in the folder; the kernel answers for one that is busy or stopped. */
+/** Whether a living process has announced itself in the folder. The kernel answers for one that is busy or stopped. */
 export async function launcherLives(folder: string): Promise<boolean> {
   const socket = connect(join(folder, LAUNCHER));
   try {

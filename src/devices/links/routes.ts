@@ -108,5 +108,5 @@ export const linkRoutes =
     }
   };
 
-/** Nothing changes, but whoever repeats a request that was not confirmed wants to know that the relay follows. */
+/** Nothing changes, but a client that repeats a request that was not confirmed wants to know that the relay follows. */
 const again = (user: UserId) => [noticeOf({ kind: 'user_promoted', user })];

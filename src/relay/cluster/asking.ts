@@ -3,7 +3,7 @@
 /** Questions in one part: 60 KiB. With a part every 10 ms, 45,000 in a second. */
 export const PART_MAX = 500;
 /**
- * Questions that one relay has not answered, at first, but for those that somebody waits for. Each answer admits one more, up
+ * Questions that one relay has not answered, at first, but for those that sessions wait for. Each answer admits one more, up
  * to PART_MAX. When a relay comes back, all others ask it at the same time: 49 with 500 questions each stopped its audio for
  * 0.1 s again and again.
  */
@@ -12,7 +12,7 @@ export const OPEN_MIN = 32;
 export const AGAIN_MS = 2000;
 
 interface Asked {
-  /** Asked first: somebody waits. */
+  /** Asked first: sessions wait. */
   readonly soon: Set<number>;
   readonly later: Set<number>;
   /** Talkgroups asked about, and when (monotonic ms), from old to new. */

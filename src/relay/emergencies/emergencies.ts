@@ -148,7 +148,7 @@ export function createEmergencies(options: EmergenciesOptions) {
   const mayRaise = (user: UserId, arrivedAtMs: number) => raisesBy(user).take(arrivedAtMs);
 
   return {
-    /** The id of the member's open emergency, raised now when there was none; its rate counts by `arrivedAtMs`. */
+    /** The id of the member's open emergency, raised now when there was none. Its rate counts by `arrivedAtMs`. */
     raise(
       { user, talkgroup }: Membership,
       where: { readonly lat?: number; readonly lng?: number; readonly alt?: number },
@@ -194,7 +194,7 @@ export function createEmergencies(options: EmergenciesOptions) {
       return true;
     },
 
-    /** By its raiser or a dispatcher; outcomes as a REST call has them. Rejects like `acknowledge`. */
+    /** By its raiser or a dispatcher. Outcomes as a REST call has them. Rejects like `acknowledge`. */
     async clear(id: string, by: Clearing): Promise<'cleared' | 'forbidden' | 'unknown'> {
       const found = find(id);
       if (found === null) {

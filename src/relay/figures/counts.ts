@@ -200,7 +200,7 @@ export type EngineDrop = (typeof engineDrops)[number];
 /** Statuses that the relay's port answers to plain HTTP. */
 const NO_UPGRADE = [400, 403, 404, 405, 426, 500];
 
-/** RFC 6455 section 7.4.1 and the IANA registry; 1005 means no code, 1006 no close frame. */
+/** RFC 6455 section 7.4.1 and the IANA registry. 1005 means no code, 1006 no close frame. */
 const CLOSE_CODES: ReadonlySet<number> = new Set([
   1000, 1001, 1002, 1003, 1005, 1006, 1007, 1008, 1009, 1010, 1011, 1012, 1013, 1014,
 ]);

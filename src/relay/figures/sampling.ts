@@ -23,7 +23,7 @@ export interface Sampling {
   isArmed: boolean;
   /** false: only the length of the next sample is taken. */
   isTimed: boolean;
-  /** Takes a relayed frame as the sample; `receivedAtMs` is monotonic. */
+  /** Takes a relayed frame as the sample. `receivedAtMs` is monotonic. */
   take(receivedAtMs: number, bytes: number): void;
   /** Called with every tick: frames relayed since the last one, and the copies that went out. */
   add(framesIn: number, framesOut: number): void;

@@ -96,13 +96,13 @@ export function createLocalAuthority(options: LocalAuthorityOptions): Authority 
     change(talkgroup, nowMs) {
       const { floorMode, maxTalkMs } = talkgroup;
       const event = { kind: 'settings', mode: floorMode, maxTalkMs } as const;
-      // A floor that nobody uses takes the settings of the talkgroup when it is made.
+      // A floor that no session uses takes the settings of the talkgroup when it is made.
       if (floors.has(talkgroup)) decide(talkgroup, event, nowMs);
     },
     close(talkgroup, nowMs) {
       const { holders, waiting } = floorOf(talkgroup);
       const ending = [
-        // The last in the queue first: nobody moves up.
+        // The last in the queue first: none moves up.
         ...waiting.map(({ session }) => session).reverse(),
         ...holders.map(({ claim }) => claim.session),
       ];

@@ -108,7 +108,7 @@ export function createFloorControl(options: FloorControlOptions) {
       ask(talk, new Ask(false, ref), event, nowMs);
     },
 
-    /** The burst of a session that comes from another relay. false: it may not go on, and nobody is told. */
+    /** The burst of a session that comes from another relay. false: it may not go on, and no member is told. */
     goOn(talk: Talk, moved: MovedBurst, nowMs: number): boolean {
       talk.claim = 'asks';
       talk.burst = moved.burst;
@@ -163,12 +163,12 @@ export function createFloorControl(options: FloorControlOptions) {
       authority.tell(talk.talkgroup, [{ kind: 'returned', session: talk.session.number }], nowMs);
     },
 
-    /** The talkgroup is deleted: all bursts end before a member is told, and nobody is granted the floor. */
     /** This one decides from now on. Before the first session. */
     decideWith(shared: Authority): void {
       authority = shared;
     },
 
+    /** The talkgroup is deleted: all bursts end before a member is told, and no session is granted the floor. */
     close: (talkgroup: Talkgroup, nowMs: number) => authority.close(talkgroup, nowMs),
 
     /** Its floor mode or talk limit changed. */

@@ -33,7 +33,7 @@ export function step(floor: Floor, event: FloorEvent, nowMs: number, limits: Tal
   return both(served, { floor: served.floor, outcomes: queued });
 }
 
-/** Applies an event that the session's own relay decides alone, when another one decides the floor. Nobody is granted it. */
+/** Applies an event that the session's own relay decides alone, when another one decides the floor. No session is granted it. */
 export const follow = (floor: Floor, event: FloorEvent, nowMs: number): Step =>
   apply(floor, event, nowMs, NO_TALKS);
 

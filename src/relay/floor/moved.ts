@@ -39,7 +39,7 @@ export function resume(talk: Talk, moved: MovedBurst, nowMs: number): void {
   talk.lastFrameAtMs = nowMs - moved.silent_ms;
 }
 
-/** The burst of a session that leaves is one of another relay from now on. Nobody here is told. */
+/** The burst of a session that leaves is one of another relay from now on. No member here is told. */
 export function asRemote(services: RemoteServices, talk: Talk): RemoteBurst {
   flushHeld(talk.feed);
   const { talkgroup, startedAtMs } = talk;
@@ -50,7 +50,7 @@ export function asRemote(services: RemoteServices, talk: Talk): RemoteBurst {
 }
 
 /**
- * The burst of a session that comes goes on here. Where it was heard as one of another relay nobody is told, else it is
+ * The burst of a session that comes goes on here. Where it was heard as one of another relay no member is told, else it is
  * announced now. When it may not go on, its end is announced.
  */
 export function goOn(
@@ -78,7 +78,7 @@ export const mayGoOnAs = (membership: Membership, isEncrypted: boolean): boolean
   isInEmergency(membership) ||
   (isEncrypted && membership.mayHaveKeys);
 
-/** Nobody here is told of a burst that was heard as one of another relay, `remote`. */
+/** No member here is told of a burst that was heard as one of another relay, `remote`. */
 function announce(
   { fanout, nowMs }: RemoteServices,
   talk: Talk,
@@ -132,7 +132,7 @@ export function goOnInTurn(services: RemoteServices, talk: Talk, moved: MovedBur
   announce(services, talk, moved, remote);
 }
 
-/** The burst does not go on: everybody is told. */
+/** The burst does not go on: all members are told. */
 export function endInTurn(
   services: RemoteServices,
   talk: Talk,

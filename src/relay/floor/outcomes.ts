@@ -68,7 +68,7 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
         talk.emergencyFlag = verdict.holder.claim.inEmergency ? EMERGENCY : 0;
         return;
       case 'gone':
-        // A grant returned before its first frame, and a place given up, are announced to nobody.
+        // A grant returned before its first frame, and a place given up, are not announced.
         return forget(talk);
     }
   }

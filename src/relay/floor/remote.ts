@@ -128,7 +128,7 @@ export class RemoteBurst implements Source, RemoteTalk {
     this.drop();
   }
 
-  /** Nobody here is told. */
+  /** No member here is told. */
   drop(): void {
     this.isOver = true;
     this.services.bursts.deleteRemote(this);

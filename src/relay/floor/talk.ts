@@ -33,7 +33,7 @@ export interface TalkSession {
 }
 
 /**
- * What a talk has of the floor: nothing; a question under way; a place in the queue; a grant without a frame; a running
+ * What a talk has of the floor: nothing, a question under way, a place in the queue, a grant without a frame, or a running
  * burst. The rest is known to the authority alone.
  */
 export type TalkClaim = 'none' | 'asks' | 'waits' | 'has' | 'talks';
@@ -47,7 +47,7 @@ export class Talk implements Source {
   readonly number: number;
   readonly feed: Feed;
   readonly bucket: Bucket;
-  /** Of the user here, and in all talkgroups; shared by all sockets. */
+  /** Of the user here, and in all talkgroups. Shared by all sockets. */
   readonly budget: Budget;
   readonly budgetInAll: UserBudget;
   /** Number of the grant or the running burst in this session, 0 when it has neither. */
@@ -87,7 +87,7 @@ export class Talk implements Source {
   endedAtMs = Number.NEGATIVE_INFINITY;
   /** The server ended or denied its burst: what is still in flight must not begin another. */
   isMuted = false;
-  /** An encrypted request was refused: its frames are sealed for nobody. Until the next request. */
+  /** An encrypted request was refused: no member can open its frames. Until the next request. */
   isMutedToRequest = false;
   /** Until then nothing lifts the mute (monotonic ms): too many bursts, or floor control could not answer. */
   mutedUntilMs = 0;
@@ -108,7 +108,7 @@ export class Talk implements Source {
     this.budgetInAll = user.budget;
   }
 
-  /** Spends a frame with so many bytes; else the budget of its user that it exceeds, and nothing is spent. */
+  /** Spends a frame with so many bytes, and answers null. Else the budget of its user that it exceeds: nothing is spent. */
   spend(bytes: number, nowMs: number): Budget | null {
     if (!this.budget.take(bytes, nowMs)) return this.budget;
     const { feed } = this;

@@ -69,7 +69,7 @@ export interface Relay {
   gap(): void;
   /**
    * Positions that were stored by this process. `tellsOthers`: the other relays may not have them. Does nothing while
-   * nobody wants them.
+   * they are not wanted.
    */
   located(fixes: readonly LatestFix[], tellsOthers: boolean): void;
   /** Whether positions that REST stores are wanted: here, and with `tellsOthers` by another relay. */
@@ -77,7 +77,7 @@ export interface Relay {
   /** Shares talkgroups with the relays on this bus, from before the first session until `left`. */
   join(joining: Joining): void;
   /**
-   * Sends GOAWAY to all and admits nobody any more. Resolves when every socket was closed with 1012, and every session
+   * Sends GOAWAY to all and admits no radio any more. Resolves when every socket was closed with 1012, and every session
    * ended or is at another relay.
    */
   close(): Promise<void>;

@@ -59,7 +59,7 @@ export function createRejections(options: RejectionsOptions) {
 
   function keep({ user, issuedAt, address, client }: Closed, close: Close): void {
     const own = kept.get(user) ?? [];
-    // What came before says why; that it tries too often is what follows.
+    // What came before says why. That it tries too often is what follows.
     if (close === closes.rate_limited && own.length > 0) return;
     if (own.length === KEPT_MAX) own.shift();
     own.push({ issuedAt, address, client, close, atMs: options.nowMs() });

@@ -37,7 +37,7 @@ export function createSessions(options: SessionsOptions) {
     if (byNumber.has(session.number)) abandon(session);
   }
 
-  /** Its end threw half way: each part that knows it forgets it, whatever the others do. Nobody above could catch a throw. */
+  /** Its end threw half way: each part that knows it forgets it, whatever the others do. No caller above could catch a throw. */
   function abandon(session: Session): void {
     for (const forget of [
       ...session.abandoning(),

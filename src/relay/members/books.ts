@@ -14,7 +14,7 @@ export interface Members {
   /** The user has this device from now on. */
   link(user: User, device: DeviceId | null): void;
   /**
-   * Holds the user from now on. In the same step the caller opens a session of the user, or drops the user. Nobody talks in
+   * Holds the user from now on. In the same step the caller opens a session of the user, or drops the user. No member talks in
    * a talkgroup that comes into memory by a row known to be `old`, until the talkgroup is read.
    */
   hold(account: Account, old?: ReadonlySet<TalkgroupId>): User;

@@ -60,7 +60,7 @@ export class Talkgroup {
   /** When a client last had it read (monotonic ms). */
   readAgainAtMs = Number.NEGATIVE_INFINITY;
   /**
-   * Its deletion was announced and not yet read, or it came into memory as it was before a change: nobody talks there until
+   * Its deletion was announced and not yet read, or it came into memory as it was before a change: no member talks there until
    * it is read.
    */
   withdrawn = false;

@@ -2,9 +2,9 @@
 //
 //  0 u8   kind              12 u32  at, the sender's monotonic clock in ms
 //  1 u8   version, flags    16 u32  count of the burst's turn, at most 2^30, 0: none, as in `open`
-//  2 u16  way, see below    20 u32  index of a frame in its burst, from 1; of `ended` the number of frames
+//  2 u16  way, see below    20 u32  index of a frame in its burst, from 1. Of `ended` the number of frames
 //  4 u32  the sender's id   24 u32  home of the turn
-//  8 u32  seq, number of the message among the sender's about the talkgroup, from 1, modulo 2^32; else 0
+//  8 u32  seq, number of the message among the sender's about the talkgroup, from 1, modulo 2^32. Else 0
 //                           28 u32  tag of the sender's database: ids of relays are unique in one database only
 //
 // The way is the number of the sender's connection to the bus, modulo 2^16. Messages of an earlier one may come later.

@@ -65,7 +65,7 @@ export function createDevices(unixMs: () => number) {
       if (device.lists === 0) byId.delete(device.id);
     },
 
-    /** A position was stored. One look-up when nobody watches the device. An older one than the known changes nothing. */
+    /** A position was stored. One look-up when no session watches the device. An older one than the known changes nothing. */
     located(fix: LatestFix): void {
       const device = byId.get(fix.deviceId);
       if (device === undefined || (device.fix !== null && !isNews(fix, device.fix, unixMs()))) return;

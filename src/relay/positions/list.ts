@@ -99,7 +99,7 @@ export class List {
     for (const device of this.devices) device.followers.delete(follower);
   }
 
-  /** Nobody watches it any more. */
+  /** No session watches it any more. */
   end(): void {
     for (const device of this.devices) this.drop(device);
     this.held = null;

@@ -117,7 +117,7 @@ export function createLists({ devices, nowMs, changed, log }: ListsOptions) {
       const awaited = takeFirst();
       const entry = awaited ?? takeAgain();
       if (entry === undefined) return;
-      // Nobody waits for it any more, or it is read for another user.
+      // No watch waits for it any more, or it is read for another user.
       if (entry.isReading || (awaited !== undefined && entry.waiting.length === 0)) continue;
       read(entry).then(
         // While the database is away the next ones wait for the timer.

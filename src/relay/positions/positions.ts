@@ -90,7 +90,7 @@ export function createPositions(options: PositionsOptions) {
     try {
       tick();
     } catch (error) {
-      log.error({ err: error }, 'positions not published'); // a bug; the others must go on
+      log.error({ err: error }, 'positions not published'); // a bug. The others must go on
     }
   }
 
@@ -227,7 +227,7 @@ export function createPositions(options: PositionsOptions) {
       look();
     },
 
-    /** These are stored, here or at another relay. One or two look-ups for each that nobody watches. */
+    /** These are stored, here or at another relay. One or two look-ups for each that no session watches. */
     located(fixes: readonly LatestFix[]): void {
       if (!isWanted) return;
       for (const fix of fixes) {

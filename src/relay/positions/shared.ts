@@ -61,7 +61,7 @@ export function createShared({ lists, read, publisher, counts, nowMs, unixMs }: 
       return round;
     },
 
-    /** One use of the list less. Rounds without a watch end, and a list that nobody uses. */
+    /** One use of the list less. Rounds without a watch end, and a list that no watch uses. */
     release(list: List): void {
       const of = findBy(list);
       for (const [intervalMs, round] of of?.rounds ?? []) {

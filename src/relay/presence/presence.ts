@@ -15,7 +15,7 @@ interface Listed {
   idle: number;
 }
 
-/** Those that came and left since the last announcement. null: nobody is told. */
+/** Those that came and left since the last announcement. null: none is told. */
 interface Rosters {
   /** Of all relays, for the sessions here that watch. */
   shown: Roster | null;

@@ -22,7 +22,7 @@ export class Roster {
   private isFull = false;
   /** Sessions of other relays came or left since the last announcement. */
   private isRecounted = false;
-  /** A page of the members was sent since the last announcement: whoever has it must hear of each change behind it. */
+  /** A page of the members was sent since the last announcement: its reader must hear of each change behind it. */
   private isListed = false;
 
   /**
@@ -63,7 +63,7 @@ export class Roster {
     this.isListed = true;
   }
 
-  /** Sessions of other relays came or left: the announcement names nobody, and clients ask for the members. */
+  /** Sessions of other relays came or left: the announcement has no names, and clients ask for the members. */
   recounted(): void {
     this.isRecounted = true;
   }

@@ -22,7 +22,7 @@ export interface PingsOptions {
   readonly fair: FairClock;
   readonly sessions: ReadonlyMap<number, Pinged>;
   readonly unanswered: { readonly size: number };
-  /** Milliseconds between two pings of a receiver; 0: no receiver is pinged for hearing audio. */
+  /** Milliseconds between two pings of a receiver. 0: no receiver is pinged for hearing audio. */
   readonly pingMs: number;
   /** Work on the session with this number threw: only this session ends. */
   readonly fail: (session: number, error: unknown) => void;
@@ -53,7 +53,7 @@ const PINGS_MAX = 100;
 /** Shares of `pingMs`: a receiver that was pinged behind a frame within the longer one is left to the frames. */
 const LEFT_TO_FRAMES = 1.25;
 /**
- * One that was pinged within the shorter one hears several talkgroups, and was due in another. So nobody waits longer
+ * One that was pinged within the shorter one hears several talkgroups, and was due in another. So no receiver waits longer
  * than `pingMs` and this share of it for a ping behind a frame.
  */
 const PINGED_LATELY = 0.3;
@@ -75,7 +75,7 @@ export function createPings(options: PingsOptions): Pings {
     }
     const eachMs = pingMs / receivers;
     const lateMs = Math.min(now - feed.askAtMs, LATE_MS_MAX);
-    // Those beyond it are due behind the next frame; what frames cannot bring, the walk does.
+    // Those beyond it are due behind the next frame. What frames cannot bring, the walk does.
     const count = Math.min(1 + Math.floor(lateMs / eachMs), receivers, PINGS_MAX);
     feed.askAtMs = now - lateMs + count * eachMs;
     const fairMs = fair.at(now);

@@ -17,7 +17,7 @@ const UNANSWERED_MS_MAX = 10_000;
 /** Lag (ms) at which audio resumes: well below where it stopped, or the state would flap. */
 const BACK_MS = 250;
 
-/** One for each session; it outlives the socket, the lag does not. */
+/** One for each session. It outlives the socket, the lag does not. */
 export class Reception implements Hearer, Unanswered {
   readonly receiver: Receiver;
   private readonly services: ReceptionServices;
@@ -97,7 +97,7 @@ export class Reception implements Hearer, Unanswered {
     this.subscriptions?.delete(talkgroup.number);
   }
 
-  /** Subscribes to what it chose to hear of the talkgroup; its audio has to wait while it is behind. */
+  /** Subscribes to what it chose to hear of the talkgroup. Its audio has to wait while it is behind. */
   hear(membership: Membership): void {
     const { talkgroup } = membership;
     const { mode, presence } = this.subscriptionTo(talkgroup);
@@ -158,7 +158,7 @@ export class Reception implements Hearer, Unanswered {
   }
 
   /**
-   * Called about once in `LAG_PING_MS`; `text` is the fair time that all pings of this moment carry. A receiver that was
+   * Called about once in `LAG_PING_MS`. `text` is the fair time that all pings of this moment carry. A receiver that was
    * pinged behind a frame since `leftToFramesMs` (fair time) is due behind another one.
    */
   ask(nowMs: number, text: string, leftToFramesMs: number): void {
@@ -180,7 +180,7 @@ export class Reception implements Hearer, Unanswered {
 
   /**
    * A ping behind everything written before. One that the engine had no room for is due like any other, for its
-   * receiver reads nothing; the answer to a later one is the answer to it.
+   * receiver reads nothing. The answer to a later one is the answer to it.
    */
   ping(text: string): void {
     if (this.peer === null) return;
@@ -189,7 +189,7 @@ export class Reception implements Hearer, Unanswered {
     this.services.unanswered.add(this);
   }
 
-  /** A frame at once, unless it is its own; one that the engine has no room for is dropped, as in a publish. */
+  /** A frame at once, unless it is its own. One that the engine has no room for is dropped, as in a publish. */
   give(frame: ArrayBuffer, from: Voice | null): void {
     if (this.peer !== from) this.peer?.send(frame, true);
   }
@@ -268,7 +268,7 @@ export class Reception implements Hearer, Unanswered {
     log.info({ ...named(this.receiver.user), session: this.number }, 'receiver lagging, audio paused');
   }
 
-  /** No more audio for it until it has caught up; control messages go on. */
+  /** No more audio for it until it has caught up. Control messages go on. */
   private leaveAudio(): void {
     for (const talkgroup of this.behind?.talkgroups ?? []) this.exitAudio(talkgroup);
   }

@@ -18,12 +18,12 @@ const readers = Object.fromEntries(
 /** As the codec is passed on to every listener, and stands in snapshots. */
 const CODEC_BYTES_MAX = 256;
 
-/** A readable message, or why not; `ref` is kept where one can be made out, so that the answer finds its question. */
+/** A readable message, or why not. `ref` is kept where one can be made out, so that the answer finds its question. */
 export type Reading =
   | { readonly kind: 'message'; readonly message: ClientMessage }
   | { readonly kind: 'bad'; readonly code: 'bad_message' | 'unknown_type'; readonly ref: Ref | undefined };
 
-/** Reads one text message; whatever the bytes, it never throws. */
+/** Reads one text message. Whatever the bytes, it never throws. */
 export function readMessage(text: string): Reading {
   const value = parse(text);
   if (typeof value !== 'object' || value === null || Array.isArray(value)) {

@@ -20,7 +20,7 @@ export interface ChangesOptions {
   readonly log: { error(fields: object, message: string): void };
 }
 
-/** None of them throws: one bad session must not hold up the reads that everybody waits for. */
+/** None of them throws: one bad session must not hold up the reads that all sessions wait for. */
 export function createChanges(options: ChangesOptions): RightsChanges {
   const { fanout, floor, followEmergencies, refused, nowMs, fail, log } = options;
 

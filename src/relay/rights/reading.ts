@@ -10,7 +10,7 @@ export interface Touched {
   readonly unsure: ReadonlySet<UserId | DeviceId>;
   /** Talkgroups: a membership that the read shows is valid, and a read of the talkgroup follows. */
   readonly behind: ReadonlySet<TalkgroupId>;
-  /** Those of them with other settings, or deleted: nobody talks there by what the read shows. */
+  /** Those of them with other settings, or deleted: no member talks there by what the read shows. */
   readonly changed: ReadonlySet<TalkgroupId>;
 }
 

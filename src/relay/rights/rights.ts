@@ -2,7 +2,7 @@
 //
 // A change notification withdraws at once what the change could take away, silently. Only a read grants, and only a read
 // confirms what cannot be undone. When a notification for the same user or device arrives during a read, the read grants
-// nothing and is repeated. When it names a talkgroup, the membership counts and the talkgroup is read again. Nobody talks in
+// nothing and is repeated. When it names a talkgroup, the membership counts and the talkgroup is read again. No member talks in
 // a talkgroup that comes into memory as it was before such a change, until then. So no order of arrival leaves a revoked
 // permission in force, nor does a lost notification once its gap was noticed.
 import type { Account, TalkgroupRow } from '../../directory/records.js';

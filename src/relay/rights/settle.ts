@@ -25,9 +25,9 @@ export interface RightsChanges {
   required(talkgroup: Talkgroup): void;
   /** The open emergencies a read shows there. */
   emergencies(talkgroup: Talkgroup, rows: readonly EmergencyRow[]): void;
-  /** Device disabled, tokens revoked or user gone; `account` is null when the user does not exist. */
+  /** Device disabled, tokens revoked or user gone. `account` is null when the user does not exist. */
   checked(user: User, account: Account | null): void;
-  /** What a change does to this user threw half way: what his sockets hear is in doubt, and they end. */
+  /** What a change does to this user threw half way: what the user's sockets hear is in doubt, and they end. */
   failed(user: User, error: unknown): void;
 }
 
@@ -141,7 +141,7 @@ export function createSettler(members: Members, changes: RightsChanges, nowMs: (
     if (missed.size > 0) changes.missed(held, missed);
   }
 
-  /** An effect may close the last session, when its socket is full; then the user is held no longer. */
+  /** An effect may close the last session, when its socket is full. Then the user is held no longer. */
   const isOver = (held: User) => held.sessions.size === 0;
 
   function dismiss(membership: Membership): void {
@@ -175,7 +175,7 @@ export function createSettler(members: Members, changes: RightsChanges, nowMs: (
     return membership;
   }
 
-  /** A talkgroup held already may be shown newer by somebody else's membership. */
+  /** A talkgroup held already may be shown newer by the membership of another user. */
   function catchUp(row: MembershipRow): void {
     const held = members.talkgroups.get(row.id);
     if (held !== undefined) follow(held, row);

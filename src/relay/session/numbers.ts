@@ -1,4 +1,4 @@
-// Session numbers: u32, unique in the cluster, never issued again; taken from the database a block at a time.
+// Session numbers: u32, unique in the cluster, never issued again. Taken from the database a block at a time.
 
 import { AppError } from '../../errors.js';
 import { type Clock, pause } from '../clock.js';
@@ -33,7 +33,7 @@ export function createSessionNumbers(
         blocks.push({ next: first, end: first + size });
         left += size;
       } catch (error) {
-        // Expected while the database is away. Anything else, such as a sequence at its end, somebody must hear of.
+        // Expected while the database is away. Anything else, such as a sequence at its end, the operator must hear of.
         if (!(error instanceof AppError)) log.error({ err: error }, 'session number allocation failed');
         await pause(clock, RETRY_MS);
       }

@@ -106,7 +106,7 @@ export function createParked<One extends Owned>() {
     countOf: (user: object) => entries.get(user)?.sessions.size ?? 0,
     /** The user's longest parked. */
     firstOf: (user: object) => firstOf(entries.get(user)?.sessions ?? []),
-    /** The longest parked of the user with the most; of several such users, the longest parked of all theirs. */
+    /** The longest parked of the user with the most. Of several such users, the longest parked of all theirs. */
     next: () => firstOf(heap[0]?.sessions ?? []),
   };
 }

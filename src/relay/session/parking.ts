@@ -14,7 +14,7 @@ export interface Resumable {
 export interface Parking<Session extends Resumable> {
   /** A new token for the session: the id of this relay if it has one, and 128 random bits. The one before is void. */
   tokenFor(session: Session): string;
-  /** The session this token resumes, of this user only; the token stays valid. */
+  /** The session this token resumes, of this user only. The token stays valid. */
   find(token: string, user: UserId): Session | null;
   /** The same by the key of the token. */
   at(key: string, user: UserId): Session | null;

@@ -234,7 +234,7 @@ export class Session implements Receiver, Sender, Resumable {
       else this.end(talkEnd);
       this.services.log.info({ session: this.number, ...named(this.user), code, reason }, 'session closed');
     } finally {
-      peer?.end(code, reason); // after a throw nobody else knows the socket
+      peer?.end(code, reason); // after a throw no other part knows the socket
     }
   }
 

@@ -6,7 +6,7 @@ import type { Membership, Talkgroup, User } from '../members/members.js';
 import type { FairClock } from '../reception/fair-clock.js';
 import { type Part, subscribedText } from './messages.js';
 
-/** Of snapshots in one message; with what stands around them it stays below 32 KiB. */
+/** Of snapshots in one message. With what stands around them it stays below 32 KiB. */
 const PART_BYTES_MAX = 30 * 1024;
 /** In all snapshots of one message. */
 const EMERGENCIES_MAX = 32;
@@ -36,7 +36,7 @@ export class Telling {
   private readonly services: TellingServices;
   /** Of these it is still to be told, each once: never more than the user's memberships. null: nothing is. */
   private owed: Set<Membership> | null = null;
-  /** The clock in the ping behind the last part; null: none is under way. */
+  /** The clock in the ping behind the last part. null: none is under way. */
   private askedAtMs: number | null = null;
   /** Bytes of snapshots sent since a ping was answered. */
   private underWay = 0;
@@ -56,7 +56,7 @@ export class Telling {
     return { total: snapshots.length + heard.size, snapshots, more: this.owe(heard) };
   }
 
-  /** Answers SUBSCRIBE: as many of these as fit beside what is under way; the others follow. */
+  /** Answers SUBSCRIBE: as many of these as fit beside what is under way. The others follow. */
   subscribed(memberships: readonly Membership[], refused: readonly Refused[], ref: Ref | undefined): void {
     const asked = new Set(memberships);
     const snapshots = this.take(asked);
@@ -91,7 +91,7 @@ export class Telling {
     if (this.owed !== null) this.next();
   }
 
-  /** Its socket is gone; the next WELCOME begins anew. */
+  /** Its socket is gone. The next WELCOME begins anew. */
   stop(): void {
     this.owed = null;
     this.askedAtMs = null;

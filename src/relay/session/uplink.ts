@@ -191,7 +191,7 @@ export class Uplink {
   }
 
   /**
-   * false: no burst begins with this frame, and the talker was told why if there was something to tell; or `talk.ask` is
+   * false: no burst begins with this frame, and the talker was told why if there was something to tell, or `talk.ask` is
    * set, and the frame must wait for the answer. `sentAtMs` is null when the budgets have counted the frame.
    */
   private beginBurst(

@@ -56,7 +56,7 @@ export function repeatVerdicts(state: SharedState, beforeMs: number, nowMs: numb
   for (const relay of home.sent.toRepeat(nowMs, beforeMs)) answer(state, home, relay, true, nowMs);
 }
 
-/** A home may ask for a part of a floor that nobody has or asks for. false: later. */
+/** A home may ask for a part of a floor that no session has or asks for. false: later. */
 export type MayAskIdle = (nowMs: number) => boolean;
 
 /** Asks for the parts that are missing. */

@@ -55,7 +55,7 @@ export interface SharedAuthority extends Authority {
 }
 
 /**
- * When a relay comes, each home asks it for a part of every floor. Of those that nobody uses so many are asked for in this
+ * When a relay comes, each home asks it for a part of every floor. Of those that no session uses so many are asked for in this
  * time (ms): the answers to 2,500 in a second cost a home 0.3 s of CPU (measured with 10,000 talkgroups).
  */
 const IDLE_PARTS_MAX = 50;
@@ -69,7 +69,7 @@ export function createSharedAuthority(options: SharedOptions): SharedAuthority {
   const given = new WeakMap<Talkgroup, Turn>();
   let asks = 0;
   let parts = 0;
-  /** Parts of floors that nobody uses, asked for since `idleSinceMs`. */
+  /** Parts of floors that no session uses, asked for since `idleSinceMs`. */
   let idleAsked = 0;
   let idleSinceMs = Number.NEGATIVE_INFINITY;
 

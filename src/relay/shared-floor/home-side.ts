@@ -84,7 +84,7 @@ export class HomeSide {
   }
 
   /**
-   * Relays to be asked for their part now. While nobody uses the floor, each of them once a second, and when `mayAskIdle`
+   * Relays to be asked for their part now. While no session uses the floor, each of them once a second, and when `mayAskIdle`
    * says so.
    */
   toAsk(isUsed: boolean, mayAskIdle: (nowMs: number) => boolean, nowMs: number): readonly number[] {

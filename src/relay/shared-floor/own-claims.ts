@@ -127,7 +127,7 @@ export function deleteClaims(state: SharedState, nextAsk: () => number, nowMs: n
   const { holders, waiting } = state.floor;
   const ending = new Set([
     ...state.records.asks.map(({ claim }) => claim.session),
-    // The last in the queue first: nobody moves up.
+    // The last in the queue first: none moves up.
     ...waiting.map(({ session }) => session).reverse(),
     ...holders.map(({ claim }) => claim.session),
   ]);

@@ -20,7 +20,7 @@ import {
 const SILENCE_MS_MAX = 3000;
 /** A scrape waits no longer for a thread that may be stuck. */
 const FIGURES_MS_MAX = 1000;
-/** Notices under way; the oldest is given up for one more, and its route has long answered 503. */
+/** Notices under way. The oldest is given up for one more, and its route has long answered 503. */
 const UNACKNOWLEDGED_MAX = 10_000;
 /**
  * Of the thread's heap: what a frame leaves behind dies young, and while thousands connect, whose sessions stay, a

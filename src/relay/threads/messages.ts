@@ -44,7 +44,7 @@ export type FromThread =
   /** The service must not start: a setting is wrong. */
   | { readonly kind: 'unstartable'; readonly message: string }
   | { readonly kind: 'presented'; readonly renewal: Renewal }
-  /** A fault that nobody handled. The thread goes on until it is closed. */
+  /** A fault that no code handled. The thread goes on until it is closed. */
   | { readonly kind: 'failed'; readonly error: Error };
 
 /** The thread's regular report. */

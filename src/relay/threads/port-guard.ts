@@ -8,7 +8,7 @@ export interface PortGuard {
 }
 
 /**
- * Takes the name of the port, which only one process can have. The relay threads also make sure that nobody listens yet,
+ * Takes the name of the port, which only one process can have. The relay threads also make sure that no process listens yet,
  * so the name decides between two servers that start at the same moment. Rejects when another one has it.
  */
 export async function guardPort(host: string, port: number): Promise<PortGuard> {

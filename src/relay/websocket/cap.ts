@@ -2,7 +2,7 @@
 //
 // The engine accepts until no client waits. When the system has no descriptor for the next connection, the engine
 // tries again at once and takes a whole core until one is free. It also keeps the descriptor of a socket that it closed
-// with a close frame for up to 18 s when the client does not answer, and tells nobody when it lets go. So connections
+// with a close frame for up to 18 s when the client does not answer, and does not tell when it lets go. So connections
 // are counted, and some of them are judged by the descriptor that is free next: the system always gives the lowest.
 import { closeSync, openSync } from 'node:fs';
 import { devNull } from 'node:os';
@@ -12,7 +12,7 @@ export interface CapOptions {
   readonly connectionsMax: number;
   /** Counts the connections of all relay threads, in memory that they share. Without it there is one relay. */
   readonly openOfAll?: Int32Array<SharedArrayBuffer> | null | undefined;
-  /** Connections take descriptors below this number only; the rest is for everything else in the process. */
+  /** Connections take descriptors below this number only. The rest is for everything else in the process. */
   readonly descriptorMax: number;
   /** The descriptor that a file opened now would get. */
   readonly nextDescriptor?: () => number;
@@ -46,9 +46,9 @@ export interface ConnectionFigures {
 
 /** Connections beyond the cap that are let in so far that they can be told why they are refused. */
 export const REFUSED_AT_ONCE_MAX = 32;
-/** To look costs 3 µs, a thirtieth of a handshake; those between fit into what the process keeps in reserve. */
+/** To look costs 3 µs, a thirtieth of a handshake. Those between fit into what the process keeps in reserve. */
 const LOOK_EVERY = 16;
-/** A client that is refused comes again at once; the log says so once per period. */
+/** A client that is refused comes again at once. The log says so once per period. */
 const LOG_EVERY_MS = 10_000;
 
 export function createCap({

@@ -13,7 +13,7 @@ const USER_BYTES = 64 * 1024;
 const ALL_BYTES = 4 * 1024 * 1024;
 /** Of messages beyond these bounds, at most 64 characters each: the answers are bounded as the messages are. */
 const REFS_MAX = 8;
-/** Listeners hear nothing older; the client library sends nothing older either. */
+/** Listeners hear nothing older. The client library sends nothing older either. */
 const AUDIO_MS_MAX = 500;
 
 export interface EarlyOptions {
@@ -78,7 +78,7 @@ export class EarlyMessages {
   }
 }
 
-/** What one socket sent before its WELCOME; made with the first message. */
+/** What one socket sent before its WELCOME. Made with the first message. */
 export class Early {
   private readonly store: EarlyMessages;
   private readonly user: UserId;
@@ -156,7 +156,7 @@ export class Early {
     }
   }
 
-  /** Drops and counts what is left; the bytes are free again. Safe to repeat. */
+  /** Drops and counts what is left. The bytes are free again. Safe to repeat. */
   drop(): void {
     for (const { isBinary } of this.kept.splice(0)) this.countDrop(isBinary);
     for (const _ref of this.refs.splice(0)) this.countDrop(false);

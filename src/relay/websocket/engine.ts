@@ -34,9 +34,9 @@ export interface EngineOptions extends Entrance {
   readonly tls: CertificateFiles | null;
   readonly frameBytes: number;
   readonly textBytes: number;
-  /** Seconds; the engine pings before. */
+  /** Seconds. The engine pings before. */
   readonly idleTimeoutS: number;
-  /** Connections to the port, with or without a WebSocket; a handshake beyond it is refused. */
+  /** Connections to the port, with or without a WebSocket. A handshake beyond it is refused. */
   readonly socketsMax: number;
   /** Counts them together with those of the other relay threads. Without it there are none. */
   readonly openOfAll?: CapOptions['openOfAll'];
@@ -46,7 +46,7 @@ export interface EngineOptions extends Entrance {
 }
 
 /**
- * Who else listens on the port. `alone`: nobody. The relay threads of one process share it: the `first` one makes sure
+ * The other listeners on the port. `alone`: none. The relay threads of one process share it: the `first` one makes sure
  * that no other server has it, and the `next` ones listen on the port that it took.
  */
 export type Listening =
@@ -68,7 +68,7 @@ export interface Engine {
   /**
    * Reads the files of `tls` again: new connections to names that fit a pattern get what is in them now. Open sockets
    * go on as they are, and topics are shared. False: TLS cannot use the files, or the port is closed.
-   * LIMIT: a client that names no server gets the certificate of the start; the engine cannot replace that one.
+   * LIMIT: a client that names no server gets the certificate of the start. The engine cannot replace that one.
    */
   addServerNames(patterns: readonly string[]): boolean;
   /**
@@ -210,7 +210,7 @@ function bind(app: TemplatedApp, { host, port }: Address, options: number): Prom
   });
 }
 
-/** The engine takes host, port and options together; its typings show only pairs of them. */
+/** The engine takes host, port and options together. Its typings show only pairs of them. */
 type Listen = (
   host: string,
   port: number,
@@ -242,7 +242,7 @@ function routes<S extends SocketSession>(
   const guarded = guardedBy(options.log);
   app.ws<SocketData<S>>('/ws', {
     compression: uWS.DISABLED,
-    // One number for both kinds; the session holds each to its own.
+    // One number for both kinds. The session holds each to its own.
     maxPayloadLength: Math.max(options.textBytes, HEADER_BYTES + options.frameBytes),
     maxBackpressure: BACKPRESSURE_BYTES_MAX,
     closeOnBackpressureLimit: 0,

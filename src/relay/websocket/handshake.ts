@@ -7,14 +7,14 @@ import { type Counts, countNotUpgraded } from '../figures/counts.js';
 import type { Claims, Handshake } from '../hub/admission.js';
 import { mayOpen, type Origins } from './origins.js';
 
-/** A request as the checks read it; that of uWebSockets.js has this shape. */
+/** A request as the checks read it. That of uWebSockets.js has this shape. */
 export interface UpgradeRequest {
   /** Empty when there is none. */
   getHeader(name: string): string;
   getQuery(): string;
 }
 
-/** An answer as it is written; that of uWebSockets.js has this shape. */
+/** An answer as it is written. That of uWebSockets.js has this shape. */
 export interface PlainResponse {
   cork(act: () => void): unknown;
   writeStatus(status: string): PlainResponse;
@@ -95,7 +95,7 @@ export function readUpgrade(
 ): Upgrade | HttpAnswer {
   const key = request.getHeader('sec-websocket-key');
   const headers = { origin: request.getHeader('origin'), host: request.getHeader('host') };
-  // The engine answers 101 to any Upgrade, version and key; RFC 6455 section 4.2.1 asks for websocket, 13 and 16 bytes.
+  // The engine answers 101 to any Upgrade, version and key. RFC 6455 section 4.2.1 asks for websocket, 13 and 16 bytes.
   if (!isUpgrade(request)) return httpAnswers.noUpgrade;
   if (request.getHeader('sec-websocket-version') !== '13') return httpAnswers.badVersion;
   if (!SIXTEEN_BYTES.test(key)) return httpAnswers.badKey;

@@ -10,7 +10,7 @@ export interface RenewedCertificate {
 }
 
 /**
- * `presented`: new connections that name their server get it. `changed`: the files hold something else by now; ask
+ * `presented`: new connections that name their server get it. `changed`: the files hold something else by now. Ask
  * again. `no name left`, `rejected`: only a restart presents it.
  */
 export type Renewal = 'presented' | 'changed' | 'no name left' | 'rejected';

@@ -15,7 +15,7 @@ export interface SocketSession extends Carrier {
   /** When its socket last sent anything (monotonic ms). */
   readonly heardAtMs: number;
   readonly reception: {
-    /** The engine dropped messages for it; `isText`: one of our texts. */
+    /** The engine dropped messages for it. `isText`: one of our texts. */
     overrun(isText: boolean): void;
     /** Its send buffer is empty again. */
     drained(): void;
@@ -41,19 +41,19 @@ export interface SocketRelay<S extends SocketSession> {
 
 /** What the engine carries for a socket. It copies the properties of what an upgrade hands it, hence the one more hop. */
 export interface SocketData<S> {
-  /** Of the token, verified before the handshake completes; null when it was rejected, and once it is seated. */
+  /** Of the token, verified before the handshake completes. null when it was rejected, and once it is seated. */
   claims: Handshake['claims'];
-  /** Of the session it would go on with; null: a new one, and once it is admitted. */
+  /** Of the session it would go on with. null: a new one, and once it is admitted. */
   resume: string | null;
   readonly from: Handshake['from'];
-  /** What arrived before WELCOME; null while nothing did, and once it is seated. */
+  /** What arrived before WELCOME. null while nothing did, and once it is seated. */
   early: Early | null;
   /** null until it is seated. */
   session: S | null;
   closed: boolean;
 }
 
-/** A socket as its callbacks use it; the WebSocket of uWebSockets.js has this shape. */
+/** A socket as its callbacks use it. The WebSocket of uWebSockets.js has this shape. */
 export interface Socket<S> extends Peer {
   getUserData(): SocketData<S>;
   getBufferedAmount(): number;
@@ -108,7 +108,7 @@ export function socketCallbacks<S extends SocketSession>(relay: SocketRelay<S>, 
       relay.fail(session, error);
     }
   };
-  /** Of a socket that waits for WELCOME; false from `act`: it floods, and is closed. */
+  /** Of a socket that waits for WELCOME. false from `act`: it floods, and is closed. */
   const ofWaiting = (ws: Socket<S>, act: (early: Early) => boolean) => {
     const data = ws.getUserData();
     const { claims } = data;
@@ -226,7 +226,7 @@ const isText = (message: ArrayBuffer, isBinary: boolean) =>
 
 const OPENING_BRACE = 0x7b;
 
-/** Why the engine dropped it; null for any other end. 1006 never arrives: its text is the engine's, not a client's. */
+/** Why the engine dropped it. null for any other end. 1006 never arrives: its text is the engine's, not a client's. */
 function readDrop(code: number, message: ArrayBuffer): EngineDrop | null {
   if (code !== 1006 || message.byteLength === 0) return null;
   return ENGINE_WORDS.get(Buffer.from(message).toString()) ?? null;

@@ -60,7 +60,7 @@ export async function join(
 
 /**
  * Also when the user was no member. In `required` the removal of a member rotates. A member that leaves by itself makes the
- * talkgroup rotate within the hour: a crowd at the end of a shift shares one rotation. The notifications. null: no such
+ * talkgroup rotate within the hour: many members at the end of a shift share one rotation. The notifications. null: no such
  * talkgroup.
  */
 export async function leave(

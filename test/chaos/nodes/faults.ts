@@ -19,7 +19,7 @@ import type { Cluster } from './cluster.js';
 
 const FAULTS = 2;
 
-/** Two faults, each of another kind, for an episode of so long; the same for the same numbers. */
+/** Two faults, each of another kind, for an episode of so long. The same for the same numbers. */
 export const scheduleOverNodes = (random: Random, episodeMs: number): ScheduledFault<Cluster>[] =>
   scheduleOf(catalogue, { random, episodeMs, count: FAULTS });
 

@@ -26,7 +26,7 @@ const HEAL_MS = 5500;
 const CUT_MS = 1200;
 /** I10. A first frame waits up to 200 ms for its floor. Three times that on a loaded machine. */
 const HANDOVER_MS = 600;
-/** I11. A frame may be 500 ms late between nodes, and 2 s behind at its receiver; 500 ms for a loaded machine. */
+/** I11. A frame may be 500 ms late between nodes, and 2 s behind at its receiver. 500 ms for a loaded machine. */
 const OLD_MS = 3000;
 
 /** Everything that is broken, I9 first. */
@@ -71,7 +71,7 @@ function nobodyHearsTwo(history: NodesHistory): string[] {
   });
 }
 
-/** A burst as somebody heard it; times are those of its frames at their talker. */
+/** A burst as a radio heard it. Times are those of its frames at their talker. */
 interface HeardBurst extends Span {
   readonly name: string;
 }
@@ -179,7 +179,7 @@ function missedIsExact(history: NodesHistory): string[] {
           if (burst.heard.size + burst.missed !== arrival.frames) tell(name, burst, `${arrival.frames}`);
           continue;
         }
-        // Other ends may be those of a burst that went on where nobody here could hear it.
+        // Other ends may be those of a burst that went on where no radio here could hear it.
         if (arrival.code !== 'released') continue;
         const unheard = [...(said.get(name) ?? [])].filter(
           ([sequence, sentAtMs]) => sentAtMs > burst.fromMs && !burst.heard.has(sequence),
@@ -203,7 +203,7 @@ function toldMissed({ arrivals }: Line): Map<string, number> {
   return told;
 }
 
-/** By name of the burst and by sequence, when each frame was said that anybody heard. */
+/** By name of the burst and by sequence, when each frame was said that any radio heard. */
 function saidFrames(lines: readonly Line[]): Map<string, Map<number, number>> {
   const said = new Map<string, Map<number, number>>();
   for (const { arrivals } of lines)
@@ -221,7 +221,7 @@ const isLagging = (arrivals: readonly Arrival[], talkgroup: number) =>
       (one.kind === 'lag' || (one.kind === 'snapshot' && one.isUnasked)) && one.talkgroup === talkgroup,
   );
 
-/** I13: when nobody has talked for a while, no open socket still waits for the end of a burst. */
+/** I13: when no radio has talked for a while, no open socket still waits for the end of a burst. */
 function floorsAreFree(history: NodesHistory): string[] {
   return linesOf(history).flatMap(({ radio, arrivals, closed }) => {
     const running = new Set<string>();

@@ -178,7 +178,7 @@ export class Judge {
     // A relay between two that do not reach each other follows its home, which may not know of the emergency: each side of
     // a cut has a floor of its own (history 1700000193).
     if (this.schedule.now() - this.splitAtMs <= MERGE_MS_MAX) return;
-    // Its frames do not come here, and nobody hears it: it ends as if it were over (history 1700006481). Lower speech that
+    // Its frames do not come here, and no radio hears it: it ends as if it were over (history 1700006481). Lower speech that
     // waited for 500 ms meanwhile begins also when they come again (history 3100166820).
     const apartMs = this.apart.get(`${relay.id} ${cut.session.relay.id}`) ?? Number.NEGATIVE_INFINITY;
     if (!this.network.reach(relay.id, cut.session.relay.id)) return;
@@ -275,7 +275,7 @@ export class Judge {
       this.fail('C5', `${number} is not answered, and nothing is broken`);
   }
 
-  /** Nothing was broken for this time, and whoever is reached by two relays is reached by both. */
+  /** Nothing was broken for this time, and a relay that reaches one of two others reaches both. */
   private isCalm(ms: number, membersMs = ms): boolean {
     const nowMs = this.schedule.now();
     if (nowMs - this.changedAtMs < membersMs) return false;
@@ -395,7 +395,7 @@ export class Judge {
           this.fail('C6', `${session.number} waits for a free floor`);
   }
 
-  /** Everybody gave up. */
+  /** All sessions gave up. */
   checkIdle(): void {
     for (const relay of this.holders) {
       for (const session of relay.sessions.values())

@@ -30,7 +30,7 @@ export const readsOf = (path: string, object: string): Set<string> =>
       .map(({ name }) => name.text),
   );
 
-/** By name the defaults of what the file destructures, as they are written; of a constant its value. */
+/** By name the defaults of what the file destructures, as they are written. Of a constant its value. */
 export function defaultsOf(path: string): Map<string, string> {
   const nodes = nodesIn(path);
   const constants = new Map(

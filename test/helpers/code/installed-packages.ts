@@ -2,7 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** One package of a lock file; `resolved` stands there for what is not from the registry. */
+/** One package of a lock file. `resolved` stands there for what is not from the registry. */
 export interface LockedPackage {
   readonly version: string;
   readonly integrity?: string;
@@ -17,7 +17,7 @@ export interface LockedPackage {
   readonly optionalDependencies?: Readonly<Record<string, string>>;
 }
 
-/** By folder, `node_modules/tap/node_modules/x`; '' is the project itself. */
+/** By folder, `node_modules/tap/node_modules/x`. '' is the project itself. */
 export type Lock = Readonly<Record<string, LockedPackage>>;
 
 /** Of a clone, or of the archive of a release. */
@@ -27,7 +27,7 @@ export function readLock(project: string): Lock {
   return JSON.parse(readFileSync(file, 'utf8')).packages;
 }
 
-/** Version of each package on the disk, by its folder; what npm noted down is not asked. */
+/** Version of each package on the disk, by its folder. What npm noted down is not asked. */
 export function installedPackages(project: string, folder = 'node_modules'): Map<string, string> {
   const found = new Map<string, string>();
   if (!existsSync(join(project, folder))) return found;

@@ -24,7 +24,7 @@ async function startOwn(): Promise<string> {
   return cluster.url;
 }
 
-/** Connection string of a new, empty database that is dropped, with whoever is still connected, when `t` ends. */
+/** Connection string of a new, empty database that is dropped, with all that are still connected, when `t` ends. */
 export function freshDatabase(t: Test): Promise<string> {
   return copyOf(t, 'template1');
 }

@@ -9,7 +9,7 @@ import { databaseAccount, runAs } from '../../../src/db/embedded/account.js';
 import { eventually } from '../eventually.js';
 import { freePort, programPath, run } from '../programs.js';
 
-/** The superuser connects without a password, everybody else with one and with TLS. */
+/** The superuser connects without a password, all others with one and with TLS. */
 const ACCESS = `local all all trust
 host all postgres 127.0.0.1/32 trust
 hostssl all all 127.0.0.1/32 scram-sha-256
@@ -19,7 +19,7 @@ hostssl all all 127.0.0.1/32 scram-sha-256
 export const DATABASE_CA = resolve('test/helpers/network/tls-cert.pem');
 
 /**
- * Resolves with the environment in which psql is its superuser; the server is gone when the test ends. `environment`: of the
+ * Resolves with the environment in which psql is its superuser. The server is gone when the test ends. `environment`: of the
  * server.
  */
 export async function startExternal(t: Test, environment: Readonly<Record<string, string>> = {}) {

@@ -29,11 +29,11 @@ const UNSHARE = 'unshare --pid --ipc --mount --propagation unchanged --mount-pro
   ' ',
 );
 
-/** Whether we may isolate processes; root in a container may not. */
+/** Whether we may isolate processes. Root in a container may not. */
 export const canIsolate = () => spawnSync('unshare', [...UNSHARE.slice(1), 'true']).status === 0;
 
 /**
- * Starts the database of `dataDir` with a temporary folder of its own below `tmp`; `isolated` also with process numbers,
+ * Starts the database of `dataDir` with a temporary folder of its own below `tmp`. `isolated` also with process numbers,
  * IPC and mounts of its own, which takes root.
  */
 export async function startInstance(job: {

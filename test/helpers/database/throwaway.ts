@@ -9,7 +9,7 @@ import { migrate } from '../../../src/db/migrate.js';
 /** A database of every throwaway server, migrated and without a row: what others are copied from. */
 export const MIGRATED = 'migrated';
 
-// Many test files at once, each with its pools; and nothing here needs to survive a power failure.
+// Many test files at once, each with its pools, and nothing here needs to survive a power failure.
 const settings = {
   ...{ max_connections: '400', fsync: 'off', full_page_writes: 'off' },
   ...{ max_wal_size: '256MB', min_wal_size: '64MB' }, // it is in memory, and 1 GB by default

@@ -47,13 +47,13 @@ export function exchange(
     });
     socket.on('close', () => settle(true));
     socket.on('error', () => {
-      // A reset is a close; what was received before it counts.
+      // A reset is a close. What was received before it counts.
     });
     for (const piece of pieces) socket.write(piece);
   });
 }
 
-/** The answers that are complete; ours all carry Content-Length. */
+/** The answers that are complete. Ours all carry Content-Length. */
 function answersIn(received: string): RawAnswer[] {
   const answers: RawAnswer[] = [];
   let rest = received;

@@ -100,7 +100,7 @@ export interface ServiceOptions {
   readonly moreRoutes?: readonly FastifyPluginAsyncTypebox[];
   /** Of a built console. */
   readonly consoleFolder?: string;
-  /** The service's own connections; the callers' accounts are made behind its back. */
+  /** The service's own connections. The callers' accounts are made behind its back. */
   readonly databaseUrl?: string;
   /** Whether every relay of the service enforces encryption. */
   readonly isEnforced?: () => Promise<boolean>;
@@ -108,7 +108,7 @@ export interface ServiceOptions {
   readonly sealingScript?: URL;
 }
 
-/** A service of its own for this test, with an admin and a radio; gone when the test ends. */
+/** A service of its own for this test, with an admin and a radio. Gone when the test ends. */
 export async function service(t: Test, options: ServiceOptions = {}): Promise<Service> {
   const url = await migratedDatabase(t);
   const notices: Notice[] = [];

@@ -22,7 +22,7 @@ interface Wanted {
   readonly expiresInS?: number;
 }
 
-/** A certificate of its own key; for `localhost` and 127.0.0.1 when nothing is said. */
+/** A certificate of its own key. For `localhost` and 127.0.0.1 when nothing is said. */
 export function issue({
   names = ['localhost'],
   addresses = ['127.0.0.1'],
@@ -100,7 +100,7 @@ export async function certificateFolder(t: Test, first: Pair) {
   return { folder, settings, swap };
 }
 
-/** A connection to the port that has not asked for anything; `servername` '' names no server. */
+/** A connection to the port that has not asked for anything. `servername` '' names no server. */
 export async function shakenHands(url: string, servername: string): Promise<TLSSocket> {
   const { port } = new URL(url);
   const socket = connect({ host: '127.0.0.1', port: Number(port), servername, rejectUnauthorized: false });

@@ -4,7 +4,7 @@ import { connect, createServer, type NetConnectOpts, type Socket } from 'node:ne
 import { freePort } from '../programs.js';
 
 export interface ChaosProxy {
-  /** On 127.0.0.1; stays the same over `refuse` and `listen`. */
+  /** On 127.0.0.1. Stays the same over `refuse` and `listen`. */
   readonly port: number;
   /** Connections accepted so far. */
   accepted(): number;
@@ -12,13 +12,13 @@ export interface ChaosProxy {
   open(): number;
   /** From now on every byte arrives `ms` later, in both directions. */
   delay(ms: number): void;
-  /** From now on each direction of a connection carries so many bytes a second; Infinity for as many as there are. */
+  /** From now on each direction of a connection carries so many bytes a second. Infinity for as many as there are. */
   limit(bytesPerSecond: number): void;
-  /** From now on whatever is sent arrives in pieces of so many bytes, each written by itself; Infinity for whole. */
+  /** From now on whatever is sent arrives in pieces of so many bytes, each written by itself. Infinity for whole. */
   slice(bytes: number): void;
-  /** Nothing moves any more, as on a radio link that fades; false: it goes on, and nothing was lost. */
+  /** Nothing moves any more, as on a radio link that fades. false: it goes on, and nothing was lost. */
   stall(isStalled: boolean): void;
-  /** The next `bytes` of every connection, both directions together, still arrive; then it is reset. Infinity: never. */
+  /** The next `bytes` of every connection, both directions together, still arrive. Then it is reset. Infinity: never. */
   resetAfter(bytes: number): void;
   /**
    * Makes the link half-open: whatever is sent is lost, the end of a connection included, and neither side hears
@@ -33,7 +33,7 @@ export interface ChaosProxy {
   reset(): void;
   /** From now on every new connection is ended as soon as it is accepted, until `listen`. */
   slam(): void;
-  /** Stops listening, so that new connections are refused; those that exist go on. */
+  /** Stops listening, so that new connections are refused. Those that exist go on. */
   refuse(): void;
   /** Listens again after `refuse`, or stops slamming. */
   listen(): Promise<void>;
@@ -117,7 +117,7 @@ export async function startChaosProxy(target: NetConnectOpts): Promise<ChaosProx
   };
 }
 
-/** What the link does to bytes on their way; changed while they are. */
+/** What the link does to bytes on their way. Changed while they are. */
 interface Shape {
   delayMs: number;
   bytesPerSecond: number;
@@ -148,7 +148,7 @@ function join(parts: { client: Socket; target: NetConnectOpts; isHole: boolean; 
   let passedBytes = 0;
 
   for (const side of sides) {
-    side.on('error', () => {}); // expected: resets are our trade; 'close' follows
+    side.on('error', () => {}); // expected: resets are our trade. 'close' follows
     side.on('close', () => {
       // In the hole the other side must not hear of it.
       if (!isLost) for (const other of sides) other.destroy();
@@ -187,12 +187,12 @@ function join(parts: { client: Socket; target: NetConnectOpts; isHole: boolean; 
   };
 }
 
-/** Of a link that is narrow or stalled; what comes beyond waits at the sender, as in any network. */
+/** Of a link that is narrow or stalled. What comes beyond waits at the sender, as in any network. */
 const QUEUE_BYTES_MAX = 64 * 1024;
 /** How often a stalled link is looked at. */
 const STALL_MS = 20;
 
-/** Copies what `from` sends, and its end, in the shape of the link; the receiver slows the sender down. */
+/** Copies what `from` sends, and its end, in the shape of the link. The receiver slows the sender down. */
 function forward({ from, to, shape, passed, isLost }: Forwarding): void {
   const onTheWay: { chunk: Buffer | null; dueAt: number }[] = [];
   let queuedBytes = 0;

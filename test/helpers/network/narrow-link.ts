@@ -4,7 +4,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 
 const STEP_MS = 20;
 
-/** In front of `port` of this machine; wide until it is narrowed. What waits in it is on its way, as in any network. */
+/** In front of `port` of this machine. Wide until it is narrowed. What waits in it is on its way, as in any network. */
 export async function narrowLink(t: { teardown(end: () => void): unknown }, port: number) {
   let bytesPerStep = Number.POSITIVE_INFINITY;
   const sockets = new Set<Socket>();
@@ -12,7 +12,7 @@ export async function narrowLink(t: { teardown(end: () => void): unknown }, port
     const target = connect({ port, host: '127.0.0.1', noDelay: true });
     for (const socket of [client, target]) {
       sockets.add(socket);
-      socket.on('error', () => {}); // a reset is an end; 'close' follows
+      socket.on('error', () => {}); // a reset is an end. 'close' follows
       socket.on('close', () => {
         clearInterval(timer);
         client.destroy();

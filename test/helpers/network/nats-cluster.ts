@@ -73,7 +73,7 @@ export async function startNatsCluster(t: Owner): Promise<NatsCluster> {
   );
   const link = (node: Place, server: Place) => get(get(links, node), server);
 
-  // What the servers tell each other of their addresses leads to a port where nobody listens.
+  // What the servers tell each other of their addresses leads to a port without a listener.
   const settingsOf = (at: Place) => `
     server_name: "server-${at}"
     http: "127.0.0.1:${get(ports, at).monitor}"

@@ -9,7 +9,7 @@ import { documentedConfiguration } from '../pages/operations-page.js';
 import { freePort, programPath } from '../programs.js';
 import { issue } from './certificates.js';
 
-/** Resolves when it accepts connections, without TLS and from anybody. */
+/** Resolves when it accepts connections, without TLS and from any client. */
 export const startNatsServer = async (t: Test) => start(t, t.testdir({}), await freePort(), '');
 
 /**

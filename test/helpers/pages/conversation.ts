@@ -29,7 +29,7 @@ import { codesIn, type Example, table } from './protocol-page.js';
 /** The longest wait in the page is that for a slow receiver to be closed, 10 s. */
 const WAIT_MS = 13_000;
 
-/** Somebody in the conversation, with at most one socket. */
+/** A user in the conversation, with at most one socket. */
 interface Player {
   readonly name: string;
   socket: WebSocket | null;
@@ -43,7 +43,7 @@ interface Player {
   readonly unanswered: Buffer[];
   framesSaid: number;
   framesHeard: number;
-  /** The answer to the last REST call; a GET is asked again each time. */
+  /** The answer to the last REST call. A GET is asked again each time. */
   answer: () => Promise<Json>;
 }
 
@@ -66,7 +66,7 @@ interface Stage {
   readonly ending: Promise<unknown>[];
 }
 
-/** Rejects at the first line that is not what happens; answers what was heard beyond what the example shows. */
+/** Rejects at the first line that is not what happens. Answers what was heard beyond what the example shows. */
 export async function hold(t: Test, s: Service, example: Example): Promise<readonly string[]> {
   const stage: Stage = {
     t,
@@ -139,7 +139,7 @@ async function cast({ s, madeUp, tokens }: Stage, { at, groups }: Example): Prom
   }
 }
 
-/** Everybody whom the first line names and who does not connect in the example. */
+/** All users whom the first line names and who do not connect in the example. */
 async function connectAll(stage: Stage, { groups, lines }: Example): Promise<void> {
   for (const name of new Set(groups.flatMap(({ members }) => members))) {
     const first = lines.find(({ who, isHeard, text }) => !isHeard && who.includes(name) && text !== NO_PINGS);
@@ -258,7 +258,7 @@ function relayOf({ s, isOfOneNode, players }: Stage, { name }: Player): string {
   return s.relays[at % s.relays.length] ?? s.ws;
 }
 
-/** What the page calls his first session, and its token. */
+/** What the page calls the user's first session, and its token. */
 function introduce({ madeUp }: Stage, { name }: Player, { session, resume_token }: Json): void {
   const row = table('name | account').rows.find(([first]) => first === name);
   if (row === undefined) return;
@@ -274,7 +274,7 @@ interface Turn {
   readonly isInOneGo: boolean;
 }
 
-/** Does what the line says; '' or what is wrong with it. */
+/** Does what the line says. '' or what is wrong with it. */
 async function act(stage: Stage, name: string, text: string, turn: Turn): Promise<string> {
   if (name === 'server') return direct(stage, text);
   const player = playerOf(stage, name);
@@ -318,7 +318,7 @@ async function call(stage: Stage, player: Player, text: string): Promise<void> {
   const token = tokenOf(stage, player);
   const ask = () => stage.s.call(method, path, token, body === undefined ? undefined : JSON.parse(body));
   const first = await ask();
-  // What the relay announced is stored behind that, so whoever only reads may have to read again.
+  // What the relay announced is stored behind that, so a client that only reads may have to read again.
   player.answer = method === 'GET' ? ask : async () => first;
 }
 
@@ -366,7 +366,7 @@ async function roundTrip({ socket }: Player): Promise<void> {
   over.abort();
 }
 
-/** Waits for what the line shows; '' or how the next that is heard differs from it. */
+/** Waits for what the line shows. '' or how the next that is heard differs from it. */
 async function hear(stage: Stage, player: Player, text: string): Promise<string> {
   if (text === '…') {
     player.mayPassOver = true;

@@ -11,7 +11,7 @@ export interface MadeUp {
   replace(text: string): string;
   /**
    * '' or the first difference, an absent or additional key included. What is made up stands for what was heard when it
-   * first appears, and for that alone from then on; times and durations need only make sense.
+   * first appears, and for that alone from then on. Times and durations need only make sense.
    */
   difference(shown: Json, heard: Json): string;
 }

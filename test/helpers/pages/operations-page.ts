@@ -23,7 +23,7 @@ export function documentedConfiguration(setting: string): string {
   return found.text;
 }
 
-/** Carries a step out as it is written; a command that fails ends it. */
+/** Carries a step out as it is written. A command that fails ends it. */
 export async function carryOut(
   name: string,
   env: Readonly<Record<string, string>>,

@@ -71,5 +71,5 @@ function slugOf(heading: string): string {
   return text.replaceAll(/[^\p{L}\p{M}\p{N}\p{Pc} -]/gu, '').replaceAll(' ', '-');
 }
 
-/** The page with its fences emptied; each line stays where it was. */
+/** The page with its fences emptied. Each line stays where it was. */
 const withoutFences = (page: string): string => splitFences(page).lines.join('\n');

@@ -52,6 +52,18 @@ const detectors = {
 
 export const kinds = Object.keys(detectors) as readonly Kind[];
 
+/** Pronouns of a person and nouns of no definite one: a comment and a title name who acts. */
+const PERSON = /\b(?:whoever|whomever|he|his|him|himself|(?:no|any|some|every)body|crowds?)\b/gi;
+
+/** What comments and titles of tests have of it. A title has a subject, so it does not begin with Who. */
+export const findingsInCode = (comments: readonly Block[], titles: readonly Block[]): string[] => [
+  ...[...comments, ...titles].flatMap((block) => [
+    ...detectors.semicolons(block),
+    ...(block.text.match(PERSON) ?? []),
+  ]),
+  ...titles.flatMap(({ text }) => text.match(/^whos?e?\b.{0,20}/i) ?? []),
+];
+
 export const findingsIn = (blocks: readonly Block[], kind: Kind): string[] => blocks.flatMap(detectors[kind]);
 
 /** The prose of a Markdown page, or of a text of the code: no fences, no code, no addresses. */

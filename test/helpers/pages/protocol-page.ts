@@ -165,7 +165,7 @@ function cellsOf(line: string): string[] {
 /** Whose fields a row of the tables lists. */
 type Side = 'client' | 'server' | 'object';
 
-/** What the tables of fields list as `NAME (side)`; a row without a name belongs to the one above. */
+/** What the tables of fields list as `NAME (side)`. A row without a name belongs to the one above. */
 function fieldsOf(side: Side): Messages {
   const named = new Map<string, Map<string, Field>>();
   let fields: Map<string, Field> | null = null;

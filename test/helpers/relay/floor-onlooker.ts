@@ -1,4 +1,4 @@
-// What an onlooker knows of one floor from the events and announcements alone, and what he takes for a broken promise.
+// What an onlooker knows of one floor from the events and announcements alone, and what it takes for a broken promise.
 //
 // It is no second machine: it never says what must happen, only what must not, and after every step it compares what
 // each radio was told with what is.
@@ -183,7 +183,7 @@ export function watchFloor(
     }
   }
 
-  /** What ends without an announcement to anybody: the radio's own doing, or it is not there to hear it. */
+  /** What ends without an announcement: the radio's own doing, or it is not there to hear it. */
   function leaveQuietly(event: FloorEvent, nowMs: number, before: Floor): void {
     if (event.kind === 'tick') {
       for (const radio of radios)
@@ -245,7 +245,7 @@ export function watchFloor(
     });
   }
 
-  /** To one that asks again, or returns before its first frame; the first return gives it the time for that anew. */
+  /** To one that asks again, or returns before its first frame. The first return gives it the time for that anew. */
   function hearGrantAgain(radio: Radio, event: FloorEvent, nowMs: number): void {
     if (event.kind === 'returned') {
       assert(

@@ -15,7 +15,7 @@ function validatorOf(type: string): ReturnType<typeof compiled> | undefined {
   return validators.get(type);
 }
 
-/** What is wrong with the message, and the message; or null. */
+/** What is wrong with the message, and the message, or null. */
 export function faultIn(message: unknown): string | null {
   const type =
     typeof message === 'object' && message !== null && 'type' in message ? message.type : undefined;
@@ -31,7 +31,7 @@ export function faultIn(message: unknown): string | null {
 const SHOWN_MAX = 2000;
 const shown = (message: unknown) => JSON.stringify(message).slice(0, SHOWN_MAX);
 
-/** The text as a message; a fault in it goes to `fail`. */
+/** The text as a message. A fault in it goes to `fail`. */
 export function messageIn(text: string, fail: (fault: string) => void): Record<string, unknown> {
   const message = JSON.parse(text);
   const fault = faultIn(message);
@@ -39,7 +39,7 @@ export function messageIn(text: string, fail: (fault: string) => void): Record<s
   return message;
 }
 
-/** A copy that allows no further fields; in a codec it does, because the relay passes codecs on as they are. */
+/** A copy that allows no further fields. In a codec it does, because the relay passes codecs on as they are. */
 function strict(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(strict);
   if (typeof schema !== 'object' || schema === null) return schema;

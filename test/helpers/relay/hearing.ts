@@ -53,7 +53,7 @@ export function lagsIn(t: Test, arrivals: Arrivals, { id, number }: Group): Lagg
   return lags;
 }
 
-/** The same; fails also where `missed` is not what was lost. */
+/** The same. Fails also where `missed` is not what was lost. */
 export function exactLagsIn(t: Test, arrivals: Arrivals, group: Group): Lagged[] {
   const lags = lagsIn(t, arrivals, group);
   t.same(
@@ -80,7 +80,7 @@ function readLag({ talkgroups, since_ms }: Json, id: string) {
   };
 }
 
-/** The numbers of this talk's frames next to the LAG; NaN when it was not heard behind it, or there is none. */
+/** The numbers of this talk's frames next to the LAG. NaN when it was not heard behind it, or there is none. */
 export const around = (lag: Lagged | undefined, { talker }: Speech) =>
   lag?.around.get(talker) ?? { last: Number.NaN, next: Number.NaN };
 

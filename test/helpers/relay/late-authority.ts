@@ -47,7 +47,7 @@ export interface LateAuthority extends Authority {
   open(): number;
   /** Answers the oldest question. */
   answer(): void;
-  /** The same, as when nobody decided in time. */
+  /** The same, as when no home decided in time. */
   giveUp(retryMs: number): void;
 }
 
@@ -132,7 +132,7 @@ export function createLateAuthority(
       if (one === undefined) return;
       const { session } = one.question.claim;
       const isFirstFrame = one.question.kind === 'frame';
-      // A request that nobody decided leaves no place in the queue.
+      // A request that no home decided leaves no place in the queue.
       if (!isFirstFrame) local.tell(one.talkgroup, [{ kind: 'release', session, code: 'released' }], clock());
       const denied = { kind: 'denied', session, code: 'retry_later', retryMs, isFirstFrame } as const;
       onVerdicts(one.talkgroup, [denied], clock());

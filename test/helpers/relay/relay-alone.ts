@@ -12,7 +12,7 @@ export const NOWHERE: From = { address: 'nowhere', client: null };
 
 type Needed = Pick<RelayOptions, 'reads' | 'takeNumber' | 'publisher'>;
 
-/** Limits are those of the configuration, but nothing is kept for a return and nothing waits; an error logged fails `t`. */
+/** Limits are those of the configuration, but nothing is kept for a return and nothing waits. An error logged fails `t`. */
 export const relayAlone = (
   t: { fail(message: string): unknown },
   {
@@ -79,7 +79,7 @@ export const quietPeer = (over: Partial<Peer> = {}): Peer => ({
 /** Of a user whose id is the name. */
 export const claimsOf = (name: string): Claims => ({ sub: name as UserId, iat: 0 });
 
-/** The session of these claims, open on the socket; rejects with the reason of a close. */
+/** The session of these claims, open on the socket. Rejects with the reason of a close. */
 export const seated = (
   relay: Relay,
   claims: Claims,

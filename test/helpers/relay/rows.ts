@@ -22,7 +22,7 @@ export const talkgroupRow = (over: Partial<MemberTalkgroupRow> = {}): MemberTalk
   ...over,
 });
 
-/** The user of that name; the id is the same text. */
+/** The user of that name. The id is the same text. */
 export const accountRow = (name: string, over: Partial<Account> = {}): Account => ({
   id: name as UserId,
   username: name,

@@ -56,7 +56,7 @@ export function relayClock({ socket, frames }: Radio, { talker, talkgroup }: Spe
     if (heard !== undefined) pings.push({ frame: Number(heard.text), ms: Number(text) });
   });
 
-  /** When it relayed this frame (ms), reckoned from the pings on both sides of it; NaN before the later one came. */
+  /** When it relayed this frame (ms), reckoned from the pings on both sides of it. NaN before the later one came. */
   function at(frame: number): number {
     const after = pings.find((ping) => ping.frame >= frame);
     if (after === undefined) return Number.NaN;
@@ -67,7 +67,7 @@ export function relayClock({ socket, frames }: Radio, { talker, talkgroup }: Spe
   }
 
   return {
-    /** Its time from one frame to another (ms); waits until it is known, for which the speech must go on. */
+    /** Its time from one frame to another (ms). Waits until it is known, for which the speech must go on. */
     async between(from: number, to: number): Promise<number> {
       await comesTrue(`a ping behind frame ${to}`, () => !Number.isNaN(at(to)));
       return Math.round(at(to) - at(from));

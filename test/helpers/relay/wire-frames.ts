@@ -16,7 +16,7 @@ export interface WireFrame {
   readonly fin?: boolean;
   /** The three reserved bits, 0 to 7. */
   readonly reserved?: number;
-  /** Four bytes, random when not given; null leaves masking out. */
+  /** Four bytes, random when not given. null leaves masking out. */
   readonly mask?: readonly number[] | null;
   /** What the header says, when it does not say the truth. */
   readonly declared?: bigint;
@@ -50,7 +50,7 @@ function lengthField(length: bigint, bytes = length < 126n ? 0 : length < 65_536
   return field;
 }
 
-/** The request that opens a WebSocket; `lines` replace or add headers, '' takes one away. */
+/** The request that opens a WebSocket. `lines` replace or add headers, '' takes one away. */
 export function handshake(address: string, lines: Readonly<Record<string, string>> = {}): string {
   const { host, pathname, search } = new URL(address);
   const headers = {

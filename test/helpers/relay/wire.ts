@@ -37,7 +37,7 @@ export async function open(t: Test, address: string, pieces: readonly Uint8Array
   const { hostname, port } = new URL(address);
   const socket = connect(Number(port), hostname).setNoDelay(true);
   t.teardown(() => socket.destroy());
-  socket.on('error', () => {}); // a reset is an end; 'close' follows
+  socket.on('error', () => {}); // a reset is an end. 'close' follows
   const reader = createReader(socket, (text) => messageIn(text, (fault) => t.fail(fault)));
   await once(socket, 'connect'); // what is written before goes out as one
   await writeEach(socket, pieces);
@@ -45,13 +45,13 @@ export async function open(t: Test, address: string, pieces: readonly Uint8Array
   const messages = () => reader.received.filter(({ opcode }) => opcode === TEXT).map(readText);
   return {
     socket,
-    /** The status and headers of the answer to the handshake; null when there was none. */
+    /** The status and headers of the answer to the handshake. null when there was none. */
     head: reader.head(),
     /** Everything the relay sent, control frames included. */
     received: reader.received,
     /** The text messages so far. */
     messages,
-    /** The first text message that matches; a connection that ends first, or 5 s, fails the test. */
+    /** The first text message that matches. A connection that ends first, or 5 s, fails the test. */
     async hears(matches: (message: Record<string, unknown>) => boolean): Promise<Record<string, unknown>> {
       await until(socket, () => messages().some(matches));
       const found = messages().find(matches);
@@ -59,7 +59,7 @@ export async function open(t: Test, address: string, pieces: readonly Uint8Array
       return found;
     },
     write: (...pieces: readonly Uint8Array[]) => socket.write(Buffer.concat(pieces)),
-    /** Resolves when the relay has closed or dropped the connection; neither in `HANGS_MS` fails the test. */
+    /** Resolves when the relay has closed or dropped the connection. Neither in `HANGS_MS` fails the test. */
     async ends(): Promise<Ending> {
       if (!socket.closed) await once(socket, 'close', { signal: AbortSignal.timeout(HANGS_MS) });
       const close = reader.received.find(({ opcode }) => opcode === CLOSE);
@@ -76,7 +76,7 @@ async function writeEach(socket: Socket, pieces: readonly Uint8Array[]): Promise
   }
 }
 
-/** Resolves once it is so, at the latest when the connection is closed or after `HANGS_MS`; whether it is so then. */
+/** Resolves once it is so, at the latest when the connection is closed or after `HANGS_MS`. Whether it is so then. */
 function until(socket: Socket, isSo: () => boolean): Promise<boolean> {
   return new Promise((resolve) => {
     const settle = () => {
@@ -118,7 +118,7 @@ export async function serviceOnTheWire(t: Test) {
    * What becomes of a connection that sends these pieces, each a TCP write of its own. In words: first what the relay
    * says (`answer 5` to ask(5), `error bad_frame`, `pong x`, `close 1000 bye`), then what the listener hears
    * (`heard x`), last `goes on` if a further frame is heard and a further question answered. Without that the relay
-   * has ended the connection, behind its close or, without one, as `dropped`; `stuck` if it did neither for 5 s.
+   * has ended the connection, behind its close or, without one, as `dropped`. `stuck` if it did neither for 5 s.
    */
   async function outcome({ socket, received }: Wire, pieces: readonly Uint8Array[]): Promise<string> {
     const said = () => received.flatMap(inWords);
@@ -134,7 +134,7 @@ export async function serviceOnTheWire(t: Test) {
     return inOrder(...words, ...(isOpen ? ['stuck'] : closed ? [] : ['dropped']));
   }
 
-  /** Whoever sent what before: a well-behaved radio finds no session and no burst left, and is heard. */
+  /** After anything that was sent before: a well-behaved radio finds no session and no burst left, and is heard. */
   async function isWell(): Promise<boolean> {
     const radio = await eventually(async () => {
       const newcomer = await ann.radio();

@@ -38,7 +38,7 @@ export async function startMain(
     pid: child.pid,
     /** Both streams so far. */
     output: () => output,
-    /** What it printed under this name when it listened, such as REST; '' without such a line. */
+    /** What it printed under this name when it listened, such as REST. '' without such a line. */
     address: (name: string) => new RegExp(`^${name} +(\\S+)$`, 'm').exec(output)?.[1] ?? '',
     signal: (signal: NodeJS.Signals) => child.kill(signal),
     /** How it ended. */

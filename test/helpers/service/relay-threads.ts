@@ -19,7 +19,7 @@ export async function radioOn(thread: number, person: Pick<Person, 'radio'>): Pr
   }
 }
 
-/** Two relay threads, found by somebody who connects until both have answered. */
+/** Two relay threads, found by a radio that connects until both have answered. */
 export async function twoThreads(scout: Pick<Person, 'radio'>): Promise<readonly [number, number]> {
   const found: number[] = [];
   while (found.length < 2) {

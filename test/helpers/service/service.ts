@@ -1,4 +1,4 @@
-// The whole service for a test: real HTTP, real relay, real PostgreSQL; and the radios that talk to it.
+// The whole service for a test: real HTTP, real relay, real PostgreSQL, and the radios that talk to it.
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
@@ -37,7 +37,7 @@ export type Service = Awaited<ReturnType<typeof service>>;
 export type ServiceProcess = Awaited<ReturnType<typeof serviceProcess>>;
 export type Person = Awaited<ReturnType<Service['person']>>;
 
-/** Settings every test service has; those of the test itself go over them. */
+/** Settings every test service has. Those of the test itself go over them. */
 const settings = {
   PORT: '0',
   WS_PORT: '0',
@@ -48,7 +48,7 @@ const settings = {
 };
 
 /**
- * Starts a service of its own for `t`; `environment` overrides settings by their names. The relay shares this thread: one
+ * Starts a service of its own for `t`. `environment` overrides settings by their names. The relay shares this thread: one
  * of its own takes a second of CPU to start, and is what the tests of processes, of talk and of changes have. `around`
  * leads the test's own statements to the database when DATABASE_URL leads through a link that breaks. `constants` replace
  * numbers that are no settings, and who decides the floors. With `isOneNode` its radios are on one node in every run: it
@@ -93,7 +93,7 @@ export async function service(
   const nodes = other === null ? [] : [running, other];
   const s = await peopleOf(t, { ...addresses, nodes, metricsOfThreads: sharing && metrics });
   await reached(nodes);
-  // Made by the start it would cost 50 ms of bcrypt; those whose subject that is name a password.
+  // Made by the start it would cost 50 ms of bcrypt. Those whose subject that is name a password.
   if (environment.ADMIN_PASSWORD === undefined)
     await s.sql`insert into users (username, password_hash, role) values ('admin', ${ADMIN_PASSWORD_HASH}, 'admin')
       on conflict do nothing`;
@@ -140,12 +140,12 @@ export async function serviceProcess(
       const [code, by] = await exited;
       return code ?? by;
     },
-    /** How many files and sockets it has open; Linux only. */
+    /** How many files and sockets it has open. Linux only. */
     descriptors: async () => (await readdir(`/proc/${pid}/fd`)).length,
   };
 }
 
-/** As REST takes them; what is left out is as for every new talkgroup. */
+/** As REST takes them. What is left out is as for every new talkgroup. */
 export interface TalkgroupSettings {
   readonly name: string;
   readonly floor_mode?: 'open' | 'single' | 'broadcast';
@@ -186,12 +186,12 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metri
   t.teardown(() => sql.end());
   const sign: (claims: Claims) => string = createSigner({ key: SECRET, ...signing });
 
-  /** One REST call; status and body. */
+  /** One REST call. Status and body. */
   const call = (method: string, path: string, token: string | null, body?: unknown) =>
     callJson({ method, url: rest + path, token, body });
 
   /**
-   * The same, and anything but 200 fails the test; on a busy machine a change may have to be asked for again, and a
+   * The same, and anything but 200 fails the test. On a busy machine a change may have to be asked for again, and a
    * second talkgroup of a name is in no test's way. The other node, where there is one, has heard of the change.
    */
   async function must(method: string, path: string, token: string | null, body?: unknown): Promise<Json> {
@@ -293,7 +293,7 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metri
       runCommand(['admin', 'add', username, '--promote'], { ...settings, DATABASE_URL: url }),
     /** For a test that opens its sockets itself: how to open the next one, or one for this session that is resumed. */
     wayTo: dealing?.wayTo ?? toTheOne,
-    /** A radio of somebody who got his token elsewhere, at this node. It would go on with the session of this WELCOME. */
+    /** A radio at this node of a user whose token came from elsewhere. It would go on with the session of this WELCOME. */
     radioOf: ({ token }: { token: string }, welcome: Radio['welcome'] = null) => radioAt(welcome, token),
     admin,
     talkgroupWith,
@@ -313,7 +313,7 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metri
       t.teardown(() => {
         for (const radio of radios) radio.socket.terminate();
       });
-      // As many as the test takes apart; it knows how many it asked for.
+      // As many as the test takes apart. It knows how many it asked for.
       return { ...talkgroup, people: people as Four<(typeof people)[number]>, radios: radios as Four<Radio> };
     },
   };
@@ -338,7 +338,7 @@ const isUnknown = ({ status, body }: { status: number; body: Json }) =>
 
 const CLI = fileURLToPath(new URL('../../../src/cli.js', import.meta.url));
 
-/** Runs one command of the command line; `input` stands for the keyboard. */
+/** Runs one command of the command line. `input` stands for the keyboard. */
 export async function runCommand(args: readonly string[], env: Record<string, string>, input = '') {
   const child = spawn(process.execPath, [CLI, ...args], { env, stdio: 'pipe' });
   let output = '';
@@ -403,7 +403,7 @@ export async function connect(
   socket.on('error', () => {}); // a close follows
   t.teardown(() => socket.terminate());
 
-  /** Resolves with the first value that is there; a socket that closes first, or `HANGS_MS`, fails the test. */
+  /** Resolves with the first value that is there. A socket that closes first, or `HANGS_MS`, fails the test. */
   function until<T>(what: string, find: () => T | undefined): Promise<T> {
     return new Promise((resolve, reject) => {
       const timer = setTimeout(
@@ -461,13 +461,13 @@ export async function connect(
     /** The next so many frames, taken out of the others. */
     hearsFrames: (count: number) =>
       until(`${count} frames`, () => (frames.length < count ? undefined : frames.splice(0, count))),
-    /** Waits until the frame with this text came; frames before it stay. */
+    /** Waits until the frame with this text came. Frames before it stay. */
     hearsText: (text: string) => until(`frame ${text}`, () => frames.find((frame) => frame.text === text)),
     closes: () => until('close', () => closed ?? undefined),
     says: (message: unknown) => socket.send(typeof message === 'string' ? message : JSON.stringify(message)),
     asks,
     sends: (bytes: Uint8Array) => socket.send(bytes),
-    /** Speaks one frame; the sequence runs on from the last START. */
+    /** Speaks one frame. The sequence runs on from the last START. */
     speaks(
       talkgroup: number,
       text: string,

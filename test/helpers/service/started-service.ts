@@ -5,7 +5,7 @@ import { startMain } from './main-process.js';
 
 const settings = { PORT: '0', WS_PORT: '0', METRICS_PORT: '0', LOG_LEVEL: 'warn', DRAIN_MS: '0' };
 
-/** Resolves when it is ready; a service that ends before rejects with what it said. */
+/** Resolves when it is ready. A service that ends before rejects with what it said. */
 export async function startService(t: Test, environment: Readonly<Record<string, string>>) {
   const { isReady, output, address, signal, exited } = await startMain(t, { ...settings, ...environment });
   if (!isReady) throw new Error(`ended with code ${(await exited)[0]}: ${output()}`);

@@ -1,4 +1,4 @@
-// Loaded before the service (node --import), on each of its threads: the sessions of whoever is named `bug in <method>`
+// Loaded before the service (node --import), on each of its threads: the sessions of users named `bug in <method>`
 // throw there. The code under test has no such switch.
 import uWS, { type TemplatedApp, type WebSocketBehavior } from 'uWebSockets.js';
 import { Reception } from '../../../src/relay/reception/reception.js';

@@ -24,12 +24,12 @@ export const sharingOf = ({
 }: Readonly<Record<string, string>>): Record<string, string> | null =>
   isAsked && RELAY_THREADS === '1' ? { RELAY_THREADS: '2' } : null;
 
-/** Local ports that the system gives to nobody by itself. */
+/** Local ports that the system does not give out by itself. */
 const PORTS: readonly [number, number] = [12_000, 32_000];
 
 interface Scouting {
   readonly ws: string;
-  /** The token of somebody without talkgroups. */
+  /** The token of a user without talkgroups. */
   readonly scout: () => Promise<string>;
 }
 
@@ -47,7 +47,7 @@ export function scoutPorts(t: Test, { ws, scout }: Scouting) {
     token ??= scout();
     const localPort = randomInt(...PORTS);
     const radio = await connect(t, `${ws}/ws?token=${await token}`, { localPort });
-    if (radio.welcome === null) return; // the port is used by somebody else
+    if (radio.welcome === null) return; // the port is used by another process
     const thread = threadOf(radio);
     ports.set(thread, [...(ports.get(thread) ?? []), localPort]);
     radio.socket.close(1000);

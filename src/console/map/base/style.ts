@@ -6,7 +6,7 @@ export const baseSources = { land: 'land', graticule: 'graticule', towns: 'towns
 
 const noFeatures = { type: 'FeatureCollection' as const, features: [] };
 
-/** No address in it: nothing is requested from anybody. The graticule and the towns are added when they are known. */
+/** No address in it: nothing is requested. The graticule and the towns are added when they are known. */
 export function builtInStyle(land: LandFeature, isDark: boolean) {
   const colours = isDark
     ? { sea: '#10202e', land: '#2b3a36', coast: '#6f8a80', line: '#56666f', town: '#b4c1c9', halo: '#16222a' }

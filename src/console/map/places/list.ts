@@ -19,7 +19,7 @@ export interface PlacesFile {
 
 const SCALE = 100;
 
-/** Short and without digits that nobody needs, so that 1,249 towns take 15 KB by gzip. */
+/** Short and without needless digits, so that 1,249 towns take 15 KB by gzip. */
 export const encodePlace = ({ name, lat, lng, rank }: TownPlace): string =>
   [name, Math.round(lat * SCALE), Math.round(lng * SCALE), rank].join('|');
 

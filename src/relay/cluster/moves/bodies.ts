@@ -34,6 +34,6 @@ const MovedSession = Type.Object({
   raises: Type.Array(Age, { maxItems: 16 }),
 });
 
-/** The session, from now on of the relay that asked. null: it is not here, or somebody else has it. */
+/** The session, from now on of the relay that asked. null: it is not here, or another relay has it. */
 export type Taken = Static<typeof Taken>;
 export const Taken = Type.Object({ ask: U32, moved: Type.Union([MovedSession, Type.Null()]) });

@@ -74,7 +74,7 @@ export class Moves {
 
   /**
    * Looks for a session whose token names this relay or another one. Resolves with the relay that has it, or with null
-   * after 2 s at most. null at once: there is nobody to ask.
+   * after 2 s at most. null at once: there is no relay to ask.
    */
   find(named: number, wanted: Wanted): Promise<number | null> | null {
     // It may have been here and gone on.
@@ -100,7 +100,7 @@ export class Moves {
     return null;
   }
 
-  /** Takes the session from the relay that has it. null: somebody else has it, or no answer came in 600 ms. */
+  /** Takes the session from the relay that has it. null: another relay has it, or no answer came in 600 ms. */
   async take(relay: number, wanted: Wanted): Promise<MovedSession | null> {
     const taken = await this.ask(this.takes, relay, kinds.take, wanted, TAKE_MS_MAX);
     const { moved } = this.options.counts;
@@ -185,7 +185,7 @@ export class Moves {
     this.takes.forget(relay);
   }
 
-  /** Nothing is waited for any longer. */
+  /** No question waits any longer. */
   close(): void {
     this.finds.close();
     this.takes.close();

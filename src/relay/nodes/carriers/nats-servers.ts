@@ -108,7 +108,7 @@ export function connectionOf({ urls, credentials, name }: Connecting): Connectio
     reconnect: false,
     // Only the servers that the operator names.
     ignoreClusterUpdates: true,
-    // A server that does not answer is left after 2 to 3 s; one that closes the connection at once.
+    // A server that does not answer is left after 2 to 3 s, one that closes the connection at once.
     pingInterval: 1000,
     maxPingOut: 2,
     timeout: 2000,
