@@ -37,7 +37,7 @@ export interface OpenedBus {
   readonly rejected: Promise<string | null> | null;
 }
 
-/** null: the relay has nobody to talk to. Rejects when the credentials cannot be read. */
+/** null: there is no other relay to talk to. Rejects when the credentials cannot be read. */
 export async function openBus(options: OpeningOptions): Promise<OpenedBus | null> {
   const { siblings, nats, isClosing, log } = options;
   const openFar = nats === null ? null : await prepareNats(nats, log);

@@ -4,7 +4,7 @@ import { type Clock, systemClock, type Timer } from '../../../src/relay/clock.js
 /** Timers are those of the process. */
 export const clockAt = (nowMs: () => number): Clock => ({ ...systemClock, nowMs });
 
-/** A timer that never fires, or that nobody stops. */
+/** A timer that never fires, or that is never stopped. */
 export const NO_TIMER: Timer = { unref() {} };
 
 interface Due extends Timer {
