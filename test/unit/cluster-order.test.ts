@@ -298,6 +298,22 @@ t.test('a burst that ended here and goes on with a later turn has missed what ca
   t.strictSame(r.heard(), ['a missed 2', 'a begins']);
 });
 
+t.test(
+  'a burst that ended here by the word of its home has missed what its relay says when it is back',
+  async (t) => {
+    const r = relay();
+    r.started('a', 1, 0);
+    r.frame('a', 1, 1);
+    r.started('b', 2, 1);
+    r.pass(ORDER_MS);
+    r.gone(1);
+    r.gone(3);
+    r.heard();
+    r.ended('a', 1, 6);
+    t.strictSame(r.heard(), ['a missed 5']);
+  },
+);
+
 t.test('of a relay that is gone nothing is missed', async (t) => {
   const r = relay();
   r.started('a', 1, 0);

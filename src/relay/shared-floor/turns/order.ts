@@ -138,8 +138,10 @@ export class Order<B extends BurstName> {
   /** The relay cannot be reached any more, or has no members here: its burst ends, and what is held of it is not played. */
   gone(relay: number, nowMs: number, code: EndCode = 'disconnected'): void {
     this.drop(({ burst }) => burst?.relay === relay, nowMs);
-    if (this.running?.burst.relay === relay) this.endRunning(code, nowMs);
-    this.cut.forget();
+    if (this.running?.burst.relay === relay) {
+      this.endRunning(code, nowMs);
+      this.cut.forget();
+    }
     this.advance(nowMs);
   }
 
