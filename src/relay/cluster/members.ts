@@ -8,7 +8,7 @@ import { type Kind, kinds } from '../nodes/header.js';
 import { joinPages, type MembersPage } from '../presence/messages.js';
 import type { Presence, PresenceElsewhere } from '../presence/presence.js';
 import { MEMBERS_TOLD_MAX, type MembersAsked, type MembersTold } from './bodies.js';
-import { Questions } from './question.js';
+import { NumberedQuestions } from './question.js';
 
 /** A relay that has not answered after this time (ms) is asked again. */
 const AGAIN_MS = 75;
@@ -36,7 +36,7 @@ interface Asking {
 export type Members = ReturnType<typeof createMembers>;
 
 export function createMembers({ fanout, presence, roster, clock, say }: MembersOptions) {
-  const questions = new Questions<MembersTold>(clock, AGAIN_MS);
+  const questions = new NumberedQuestions<MembersTold>(clock, AGAIN_MS);
   const asking = new Set<Asking>();
 
   return {

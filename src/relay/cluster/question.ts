@@ -60,7 +60,7 @@ class Open<Answer> {
 }
 
 /** Questions of one kind, by number. Each takes one answer of each relay. */
-export class Questions<Answer = null> {
+export class NumberedQuestions<Answer = null> {
   private readonly clock: Clock;
   private readonly againMs: number;
   private readonly open = new Map<number, Open<Answer>>();

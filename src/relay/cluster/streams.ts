@@ -2,7 +2,7 @@
 import type { Talkgroup } from '../members/members.js';
 import { Listing } from './listing.js';
 import { Losses } from './losses.js';
-import { Questions } from './question.js';
+import { NumberedQuestions } from './question.js';
 import type { StreamServices } from './services.js';
 import { Stream } from './stream.js';
 
@@ -43,7 +43,7 @@ export function createStreams(options: StreamsOptions) {
   const joined = new Map<number, Joined>();
   /** Talkgroups where sessions came or went since the last tick, or are expected. */
   const changing = new Set<Stream>();
-  const answers = new Questions(clock, AGAIN_MS);
+  const answers = new NumberedQuestions(clock, AGAIN_MS);
   const listing = new Listing();
   const losses = new Losses(streams, options.later);
   /** The greatest number of a message about a talkgroup that was left: none is used twice. */

@@ -124,7 +124,7 @@ function tellTurn(state: SharedState, home: HomeSide, { claim, startedAtMs }: Ho
   const { session } = claim;
   const { placed } = home;
   if (placed !== null && state.isOwn(session)) {
-    if (state.isHeld(session)) state.placeAgain(session, placed, nowMs);
+    if (state.isHeld(session)) state.orderAgain(session, placed, nowMs);
     else if (startedAtMs !== null) state.renew(session, placed, nowMs);
     else state.record(session).placed = placed;
   }
@@ -147,7 +147,7 @@ export function keepAhead(state: SharedState, isFenced: boolean, nowMs: number):
   const isAhead =
     turn !== null && turn.count >= top.count && (turn.count > top.count || turn.home >= top.home);
   if (isAhead && !(isFenced && holder.startedAtMs !== null)) {
-    for (const [session, { placed }] of state.records.held) state.placeAgain(session, placed, nowMs);
+    for (const [session, { placed }] of state.records.held) state.orderAgain(session, placed, nowMs);
     return;
   }
   turnAgain(state, home, holder, nowMs);
@@ -272,7 +272,7 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
   }
   const served = serveQueue(state.floor, nowMs, services.limits);
   for (const place of placesToTell([], served.floor.waiting)) {
-    const known = state.of(place.session).place;
+    const known = state.of(place.session).queued;
     if (state.isOwn(place.session) && known?.position !== place.position)
       state.tell([{ kind: 'queued', ...place }], nowMs);
   }

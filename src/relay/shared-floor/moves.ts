@@ -32,7 +32,7 @@ export function leaving(state: SharedState, session: number, nowMs: number): Mov
 
 /** undefined: it is not queued, or was told of no place. */
 function placeOf(state: SharedState, session: number): MovedClaim['place'] {
-  if (!state.decides) return state.of(session).place ?? undefined;
+  if (!state.decides) return state.of(session).queued ?? undefined;
   const { waiting } = state.floor;
   const at = waiting.findIndex((one) => one.session === session);
   return at < 0 ? undefined : { position: at + 1, size: waiting.length };
@@ -68,7 +68,7 @@ export function entering(
   state.record(session).asked = ask;
   if (claim.state === 'waits' && holder === undefined) {
     keep(state, session, undefined, { ...(place ?? waitingFrom(claim, nowMs)), lostAtMs });
-    if (moved.place !== undefined && !isGathered) state.record(session).place = moved.place;
+    if (moved.place !== undefined && !isGathered) state.record(session).queued = moved.place;
     return { is: 'waits', isStrange };
   }
   const known = holder ?? holderFrom(claim, nowMs);
@@ -109,5 +109,5 @@ function placeAt(
   if (turn === null) return;
   const now = { ...(placed ?? { after: NO_TURN, afterCode: 'preempted' }), turn };
   if (hasBegun) state.record(session).placed = now;
-  else state.place(session, now, nowMs);
+  else state.order(session, now, nowMs);
 }

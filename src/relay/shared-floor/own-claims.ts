@@ -62,7 +62,7 @@ export function followClaim(
           };
       // Told again, even when it stays the same: as on one relay.
       for (const session of event.sessions)
-        if (state.of(session).place !== null) state.record(session).place = null;
+        if (state.of(session).queued !== null) state.record(session).queued = null;
       return followStep(state, event, nowMs) || [...event.sessions].some((one) => state.of(one).ask !== null);
     default:
       return followStep(state, event, nowMs);
@@ -154,7 +154,7 @@ export function followStep(state: SharedState, event: FloorEvent, nowMs: number)
     if (wasAsking) state.record(session).ask = null;
     if (wasAsking && !isDenied) state.tell([unanswered(session, false)], nowMs);
   }
-  const place = event.kind === 'returned' ? state.of(event.session).place : null;
+  const place = event.kind === 'returned' ? state.of(event.session).queued : null;
   const isWaiting = event.kind === 'returned' && waitingOf(floor, event.session) !== undefined;
   const told: Outcome[] =
     place !== null && isWaiting ? [{ kind: 'queued', session: event.session, ...place }] : [];

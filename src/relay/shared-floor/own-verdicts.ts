@@ -94,8 +94,8 @@ function queued(state: SharedState, { session, ask, position, size }: Of<'queued
   const place = waitingOf(state.floor, session);
   if (one === null) {
     if (place === undefined || state.of(session).asked !== ask) return false;
-    const isMoved = state.of(session).place?.position !== position;
-    state.record(session).place = { position, size };
+    const isMoved = state.of(session).queued?.position !== position;
+    state.record(session).queued = { position, size };
     if (isMoved && place.lostAtMs === null) state.tell([{ kind: 'queued', session, position, size }], nowMs);
     return false;
   }
@@ -151,7 +151,7 @@ function confirm(state: SharedState, held: Holder, verdict: Of<'granted'>, nowMs
   const isNew = known === null || compareTurns(known, turn) < 0;
   state.record(session).turn = turn;
   state.record(session).isAlone = false;
-  if (state.isHeld(session)) state.placeAgain(session, verdict, nowMs);
+  if (state.isHeld(session)) state.orderAgain(session, verdict, nowMs);
   else if (isNew && held.startedAtMs !== null) state.renew(session, verdict, nowMs);
   else if (isNew) state.record(session).placed = verdict;
   const claim = { ...held.claim, priority, inEmergency };

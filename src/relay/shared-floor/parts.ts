@@ -5,7 +5,7 @@ import type { Waiting } from '../floor/queue.js';
 import { type Floor, type FloorEvent, type Holder, holderOf, waitingOf } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
 import type { PartClaim, Settings } from './bodies.js';
-import type { Ask, SessionRecord } from './records.js';
+import type { OpenQuestion, SessionRecord } from './records.js';
 
 export const settingsOf = (talkgroup: Talkgroup): Settings => ({
   revision: talkgroup.revision,
@@ -25,7 +25,7 @@ export interface Known {
 /** The claims of these sessions, as a part. Times are monotonic ms. */
 export function claimsOf(
   floor: Floor,
-  asks: Iterable<Ask>,
+  asks: Iterable<OpenQuestion>,
   known: Known,
   isOwn: (session: number) => boolean,
 ): PartClaim[] {
@@ -84,7 +84,10 @@ export const talkingClaim = (claim: Claim, turn: Turn, startedAtMs: number): Par
   ...{ grantedMs: startedAtMs, startedMs: startedAtMs },
 });
 
-const askingClaim = ({ claim, ask, isFirstFrame, queue, askedAtMs }: Ask, hasPlace: boolean): PartClaim => ({
+const askingClaim = (
+  { claim, ask, isFirstFrame, queue, askedAtMs }: OpenQuestion,
+  hasPlace: boolean,
+): PartClaim => ({
   ...NOTHING,
   ...claim,
   ...{ ask, state: 'asks', isFirstFrame, queue, hasPlace, askedMs: askedAtMs },

@@ -4,7 +4,7 @@ import type { Claim } from '../floor/claim.js';
 import type { Placed } from './bodies.js';
 
 /** A question of a session of this relay that no home has answered yet. */
-export interface Ask {
+export interface OpenQuestion {
   readonly ask: number;
   readonly claim: Claim;
   readonly isFirstFrame: boolean;
@@ -17,7 +17,7 @@ export interface Ask {
 
 export interface SessionRecord {
   /** A question of a session of this relay that waits for the home. */
-  ask: Ask | null;
+  ask: OpenQuestion | null;
   /** Number of the question that its claim began with. At the home also that of sessions of other relays. */
   asked: number | null;
   /** Of its grant. null: it has none, or was granted in `open`, or without the word of a home. */
@@ -27,7 +27,7 @@ export interface SessionRecord {
   /** Its own relay granted it, because the home did not answer and its user is in an emergency. */
   isAlone: boolean;
   /** The place in the queue of a session of this relay, as its home told it. */
-  place: { readonly position: number; readonly size: number } | null;
+  queued: { readonly position: number; readonly size: number } | null;
   /** It moved to another relay with its claim, which stays here until that relay tells it: moves before that. null: it did not. */
   left: number | null;
   /** It has not been told of its grant, because an earlier burst still plays. */
@@ -43,7 +43,7 @@ export interface HeldGrant {
 /** Of a session of which nothing is known. */
 const NOTHING: Readonly<SessionRecord> = {
   ...{ ask: null, asked: null, turn: null, placed: null },
-  ...{ isAlone: false, place: null, left: null, held: null },
+  ...{ isAlone: false, queued: null, left: null, held: null },
 };
 
 export class Records {
@@ -72,7 +72,7 @@ export class Records {
   }
 
   /** Questions that wait for the home, the oldest record first. */
-  get asks(): readonly Ask[] {
+  get asks(): readonly OpenQuestion[] {
     return [...this.bySession.values()].flatMap(({ ask }) => ask ?? []);
   }
 

@@ -197,7 +197,7 @@ export class SharedState implements Known {
         // It may have lost the floor in the same decision.
         const wasThere = isThere || holderOf(after, session) === undefined;
         if (!wasThere) denied.add(session);
-        if (!wasThere || (placed !== null && !this.place(session, placed, nowMs))) continue;
+        if (!wasThere || (placed !== null && !this.order(session, placed, nowMs))) continue;
       }
       if (this.isHeld(session)) {
         if (outcome.kind === 'started') started.add(session);
@@ -226,7 +226,7 @@ export class SharedState implements Known {
     const { shared } = this.services;
     for (const verdict of verdicts) {
       if (verdict.kind === 'queued')
-        this.record(verdict.session).place = { position: verdict.position, size: verdict.size };
+        this.record(verdict.session).queued = { position: verdict.position, size: verdict.size };
       if (verdict.kind === 'denied' && verdict.code === 'retry_later') shared.unanswered++;
       if (verdict.kind === 'revoked' && verdict.code === 'collision') shared.collisions++;
     }
@@ -255,7 +255,7 @@ export class SharedState implements Known {
   }
 
   /** Lets a grant begin when nothing earlier plays any more. true: it may begin now. */
-  place(session: number, placed: Placed, nowMs: number): boolean {
+  order(session: number, placed: Placed, nowMs: number): boolean {
     this.record(session).placed = placed;
     const holder = holderOf(this.floor, session);
     const rank = holder === undefined ? 0 : rankOf(holder.claim);
@@ -268,11 +268,11 @@ export class SharedState implements Known {
   }
 
   /** Another turn for a grant of a session of this relay. */
-  placeAgain(session: number, placed: Placed, nowMs: number): void {
+  orderAgain(session: number, placed: Placed, nowMs: number): void {
     const old = this.of(session).held?.placed.turn;
     // The same grant goes on waiting: told again, it would wait from now on.
     if (old !== undefined && compareTurns(old, placed.turn) !== 0) this.turnsHere.withdraw(old);
-    if (this.place(session, placed, nowMs)) this.begin(session, nowMs);
+    if (this.order(session, placed, nowMs)) this.begin(session, nowMs);
   }
 
   /** The running burst of a session of this relay goes on with another turn. */

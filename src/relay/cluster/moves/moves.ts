@@ -6,7 +6,7 @@ import type { Clock } from '../../clock.js';
 import { bodyOf } from '../../nodes/body.js';
 import { type Kind, kinds } from '../../nodes/header.js';
 import type { ClusterCounts } from '../counts.js';
-import { Questions } from '../question.js';
+import { NumberedQuestions } from '../question.js';
 import type { Found, MovedSession, Taken, WantedSession } from './bodies.js';
 
 /** Where a session is: at this relay with a socket or without one, at another one, or nowhere known. */
@@ -59,8 +59,8 @@ interface Copy {
 
 export class Moves {
   private readonly options: MovesOptions;
-  private readonly finds: Questions<Found>;
-  private readonly takes: Questions<Taken>;
+  private readonly finds: NumberedQuestions<Found>;
+  private readonly takes: NumberedQuestions<Taken>;
   /** By key, the oldest first: sessions given away, for COPY_MS. */
   private readonly copies = new Map<string, Copy>();
   /** By key, the oldest first: where sessions went. At most `sessions.max`, the oldest is forgotten first. */
@@ -68,8 +68,8 @@ export class Moves {
 
   constructor(options: MovesOptions) {
     this.options = options;
-    this.finds = new Questions(options.clock, AGAIN_MS);
-    this.takes = new Questions(options.clock, AGAIN_MS);
+    this.finds = new NumberedQuestions(options.clock, AGAIN_MS);
+    this.takes = new NumberedQuestions(options.clock, AGAIN_MS);
   }
 
   /**
@@ -113,7 +113,7 @@ export class Moves {
 
   /** null: the relay did not answer in time, or is down. */
   private async ask<Answer>(
-    questions: Questions<Answer>,
+    questions: NumberedQuestions<Answer>,
     relay: number,
     kind: Kind,
     wanted: Wanted,
