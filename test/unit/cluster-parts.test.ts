@@ -6,6 +6,7 @@ import { TURN_COUNT_MAX } from '../../src/protocol/turn.js';
 import { AGAIN_MS, Asking, OPEN_MIN, PART_MAX } from '../../src/relay/cluster/asking.js';
 import { bodyOfPiece, readBody } from '../../src/relay/cluster/bodies.js';
 import { Losses } from '../../src/relay/cluster/losses.js';
+import { NumberedQuestions } from '../../src/relay/cluster/question.js';
 import { readBeacon } from '../../src/relay/nodes/beacon.js';
 import { bodyOf, piecesOf } from '../../src/relay/nodes/body.js';
 import { EVERY_RELAY } from '../../src/relay/nodes/bus.js';
@@ -23,6 +24,7 @@ import {
 import { PeerClock } from '../../src/relay/nodes/peers/clock.js';
 import { BEACON_MS, DOWN_MS, PEERS_MAX, Peers } from '../../src/relay/nodes/peers/peers.js';
 import { ReachJudge } from '../../src/relay/nodes/peers/reach.js';
+import { virtualClock } from '../helpers/relay/clocks.js';
 
 /** What the header of a beacon says. */
 const sent = (at: number, way = 1) => ({ way, at });
@@ -170,6 +172,43 @@ t.test('no text and no list of a body is longer than it may be', async (t) => {
     const here = { ...held, ...nothing, bursts: many(count, burst), isWhole: true };
     t.equal(readBody('here', bodyOf({ talkgroups: [here], none: [] })) !== null, isRead, `${count} bursts`);
   }
+});
+
+t.test('a question is asked again until all have answered, and given up when its time is over', async (t) => {
+  const clock = virtualClock();
+  const questions = new NumberedQuestions<string>(clock, 25);
+  const said: number[] = [];
+  const first = questions.ask(7, [1, 2], 100, (relay) => said.push(relay));
+  questions.answered(1, 7, 'a');
+  questions.answered(1, 7, 'again');
+  questions.answered(3, 7, 'not asked');
+  clock.pass(30);
+  t.strictSame(said, [1, 2, 2]);
+  clock.pass(100);
+  t.strictSame(await first, { told: ['a'], isWhole: false });
+  t.equal(questions.size, 0);
+  questions.answered(2, 7, 'late');
+  const second = questions.ask(7, [1, 2], 100, () => {});
+  questions.answered(1, 7, 'b');
+  questions.forget(2);
+  t.strictSame(await second, { told: ['b'], isWhole: false }, 'a relay that is down is not waited for');
+  t.strictSame(await questions.ask(7, [], 100, () => {}), { told: [], isWhole: true });
+});
+
+t.test('a question that is answered as its time ends leaves the next one of its number alone', async (t) => {
+  const late: (() => void)[] = [];
+  const clock = { ...virtualClock(), soon: (run: () => void) => void late.push(run) } as ReturnType<
+    typeof virtualClock
+  >;
+  const questions = new NumberedQuestions<string>(clock, 1000);
+  const first = questions.ask(1, [1], 100, () => {});
+  clock.pass(100);
+  questions.answered(1, 1, 'in time');
+  t.strictSame(await first, { told: ['in time'], isWhole: true });
+  const second = questions.ask(1, [1], 100, () => {});
+  for (const run of late.splice(0)) run();
+  questions.answered(1, 1, 'heard');
+  t.strictSame(await second, { told: ['heard'], isWhole: true });
 });
 
 t.test('a long list is told in pieces, all of it and in order', async (t) => {

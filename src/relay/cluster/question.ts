@@ -15,6 +15,7 @@ class Open<Answer> {
   private readonly left: Set<number>;
   private readonly told: Answer[] = [];
   private isWhole = true;
+  private isOver = false;
   private readonly over: () => void;
   private readonly clock: Clock;
   private readonly timers: Timer[] = [];
@@ -53,6 +54,8 @@ class Open<Answer> {
   }
 
   end(): void {
+    if (this.isOver) return;
+    this.isOver = true;
     for (const timer of this.timers) this.clock.stop(timer);
     this.over();
     this.resolve({ told: this.told, isWhole: this.isWhole && this.left.size === 0 });
