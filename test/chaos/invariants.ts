@@ -189,11 +189,16 @@ function forget(running: Map<string, unknown>, talkgroup: number): void {
   for (const name of running.keys()) if (name.startsWith(`${talkgroup}/`)) running.delete(name);
 }
 
-/** Of each burst there, by its name: at most so many frames were dropped before the floor was granted, as others heard it. */
+/**
+ * Of each burst there, by its name: at most so many frames were dropped before the floor was granted, as others heard it. Of
+ * a burst without a frame all may have been: the next press displaced them before the home answered.
+ */
 function droppedFirst(lines: readonly Line[], talkgroups: ReadonlySet<number>): Map<string, number> {
   const dropped = new Map<string, number>();
   for (const { arrivals } of lines)
     for (const frame of arrivals) {
+      if (frame.kind === 'ended' && frame.frames === 0 && talkgroups.has(frame.talkgroup))
+        dropped.set(nameOf(frame), ASKED_FRAMES_MAX);
       if (frame.kind !== 'frame' || !talkgroups.has(frame.talkgroup)) continue;
       const name = nameOf(frame);
       dropped.set(name, Math.min(dropped.get(name) ?? ASKED_FRAMES_MAX, frame.sequence));

@@ -138,9 +138,15 @@ t.test('I3: what a receiver misses is told to it, or the invariant is broken', a
 });
 
 t.test('I3: what a talker says is counted or refused', async (t) => {
-  const says = (...arrivals: Arrival[]) =>
-    broken({ lines: [line({ ...ANN, arrivals, sent: new Map([[FIRE, 3]]) })] });
+  const facts = (...arrivals: Arrival[]) => ({
+    lines: [line({ ...ANN, arrivals, sent: new Map([[FIRE, 3]]) })],
+  });
+  const says = (...arrivals: Arrival[]) => broken(facts(...arrivals));
   t.same(says(started, ended(3)), []);
+  t.same(says(started, ended(0)), ['I3']);
+  const sharedFloors = new Set([FIRE]);
+  t.same(broken({ ...facts(started, ended(0)), sharedFloors }), [], 'displaced before the home answered');
+  t.same(broken({ ...facts(started, ended(2)), sharedFloors }), ['I3']);
   t.same(says(started, ended(2)), ['I3']);
   t.same(says(), ['I3']);
   t.same(says(started, ended(2), { kind: 'refused', heardAtMs, talkgroup: FIRE, code: 'busy' }), []);
