@@ -53,6 +53,7 @@ export function createCluster<Talkgroup extends Shared>(
     ...{ relay, bus, writer, lastSeq, stage, counts, nowMs, ask, later },
     isUp: () => bus.carriesSome,
     isDraining: (other) => peers.isDraining(other),
+    isNear: (other) => peers.isNear(other),
     up: () => peers.up,
     listen: (stream) =>
       subscribe(talkgroupSubject(stream.talkgroup.number), (bytes) => receiveAboutTalkgroup(stream, bytes)),

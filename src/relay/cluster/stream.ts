@@ -279,6 +279,7 @@ export class Stream<Talkgroup extends Shared> {
     const { talkgroup, others, services } = this;
     const { relay, stage, nowMs } = services;
     talkgroup.feed.elsewhere = this.isShared ? this.out : null;
+    this.out.goesTo(this.relays);
     this.home = homeOf([relay, ...others.keys()], talkgroup.number, services.isDraining);
     if (!this.isOpen) stage.floor.viewed(talkgroup, nowMs());
   }

@@ -162,6 +162,7 @@ export function createWorld(count: number, random: Random) {
         },
         writer: new HeaderWriter(number, 1),
         isDraining: () => false,
+        isNear: () => false,
         stage: {
           online: () => 1,
           running: () => [],
