@@ -113,11 +113,16 @@ t.test('what is said to one relay goes the one way that leads there', { skip }, 
   t.ok(three.say('back', relaySubject(1)));
   t.ok(one.say('all', EVERY_RELAY));
   t.equal(sent()[0], before + 4, 'what is said to all goes both ways');
+  const { messagesOut } = one.bus.counts;
+  const head = new HeaderWriter(1, DATABASE).write(kinds.frame, 0, 0, 0);
+  t.ok(one.bus.publish(SUBJECT, head, Buffer.from('here'), true));
+  t.equal(one.bus.counts.messagesOut, messagesOut + 1, 'what only threads of the node need goes to them');
+  t.notOk(one.bus.publish(relaySubject(3), head, Buffer.from('here'), true));
   await settled(...all);
   t.strictSame(
     [two.heard, three.heard],
     [
-      ['1 near', '1 all'],
+      ['1 near', '1 all', '1 here'],
       ['1 far', '1 all'],
     ],
   );

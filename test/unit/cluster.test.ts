@@ -4,7 +4,15 @@ import { AppError } from '../../src/errors.js';
 import { kinds } from '../../src/relay/nodes/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
-import { directory, reached, relayOn, settled, sharing, talkgroupIdOf } from '../helpers/relay/relays.js';
+import {
+  directory,
+  reached,
+  reaching,
+  relayOn,
+  settled,
+  sharing,
+  talkgroupIdOf,
+} from '../helpers/relay/relays.js';
 
 const kindOf = (bytes: Uint8Array) => bytes[0];
 
@@ -42,6 +50,32 @@ t.test('nothing leaves a relay whose talkgroups have no receivers elsewhere', as
   t.strictSame(abe.frames(), ['one']);
   t.match(a.figures(), { counts: { framesOut: 0 }, talkgroups: 2, shared: 0, elsewhere: 0 });
   t.match(b.figures(), { counts: { framesIn: 0 }, talkgroups: 0 });
+});
+
+t.test('frames that only relay threads of the node need are not sent to other nodes', async (t) => {
+  const network = createMemoryNetwork();
+  const a = relayOn(t, network, { number: 1, node: 7 });
+  const b = relayOn(t, network, { number: 2, node: 7 });
+  const c = relayOn(t, network, { number: 3 });
+  await reached(a, b, c);
+  t.strictSame([a.figures()?.siblings, c.figures()?.siblings], [1, 0]);
+  const [ann, bob] = [await a.radio(), await b.radio()];
+  await sharing(2, a, b);
+  ann.speaks('one', { start: true });
+  ann.speaks('two');
+  await settled();
+  t.strictSame([a.bus.near(), bob.frames()], [2, ['one', 'two']]);
+  const cid = await c.radio();
+  t.match(await cid.hears('WELCOME'), { talkgroups: [{ talkers: [{ session: 1000, burst: 1 }] }, {}] });
+  ann.speaks('three');
+  await settled();
+  t.strictSame([a.bus.near(), cid.frames(), cid.heard('MISSED')], [2, ['three'], []]);
+  cid.breaks();
+  await c.close();
+  await reaching(1, a);
+  ann.speaks('four', { end: true });
+  await settled();
+  t.strictSame([a.bus.near(), bob.frames()], [3, ['one', 'two', 'three', 'four']]);
 });
 
 t.test('a radio that comes during a burst elsewhere is told of it, and hears it from there on', async (t) => {

@@ -106,6 +106,7 @@ export function createCluster(options: ClusterOptions) {
     },
     isUp: () => bus.carriesSome,
     isDraining: (other) => peers.isDraining(other),
+    isNear: (other) => peers.isNear(other),
     up: () => peers.up,
     listen: (stream) =>
       nodes.listen(talkgroupSubject(stream.talkgroup.number), (header, bytes) => {

@@ -32,6 +32,8 @@ export class Outgoing implements Elsewhere, OwnTurns {
   private readonly turns: Turns;
   /** Of the burst of this relay. null: it has none, or the others do not hear it. */
   private turn: Turn | null = null;
+  /** All other relays with receivers are of this node. One of another node asks before it can play a frame. */
+  private isNear = false;
   /** Frames of it that the others did not hear, because no home had placed it. */
   private alone = 0;
   /** The others have heard of it in `open`, and no home has placed it since. */
@@ -67,6 +69,11 @@ export class Outgoing implements Elsewhere, OwnTurns {
     this.isOfOpen = this.turn === null;
   }
 
+  /** The other relays with receivers have changed. */
+  goesTo(relays: readonly number[]): void {
+    this.isNear = relays.length > 0 && relays.every(this.services.isNear);
+  }
+
   say(kind: Kind, index: number, body: Uint8Array, turn?: Turn): void {
     const { bus, writer, clock } = this.services;
     bus.publish(this.subject, writer.write(kind, ++this.seq, clock.nowMs(), index, turn), body);
@@ -95,8 +102,8 @@ export class Outgoing implements Elsewhere, OwnTurns {
     const { turn } = this;
     if (turn === null) return;
     const { bus, writer, counts } = this.services;
-    if (bus.publish(this.subject, writer.write(kinds.frame, ++this.seq, nowMs, frames, turn), message))
-      counts.framesOut++;
+    const head = writer.write(kinds.frame, ++this.seq, nowMs, frames, turn);
+    if (bus.publish(this.subject, head, message, this.isNear)) counts.framesOut++;
   }
 
   /** The home gave the running burst of this session a turn, or a later one. */

@@ -31,6 +31,8 @@ export interface StreamServices {
   readonly movesOf: (session: number) => number | undefined;
   /** Another relay has these settings. */
   readonly settled: (talkgroup: Talkgroup, settings: Settings) => void;
+  /** Whether the other relay is of this node. */
+  readonly isNear: (relay: number) => boolean;
   /** Whether this relay, or another one, ends soon. */
   readonly isDraining: (relay: number) => boolean;
   /** Asks this relay what it has of the talkgroup. */

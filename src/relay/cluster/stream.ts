@@ -275,6 +275,7 @@ export class Stream {
     const { talkgroup, others, services } = this;
     const { relay, floors, clock } = services;
     talkgroup.feed.elsewhere = this.isShared ? this.out : null;
+    this.out.goesTo(this.relays);
     this.home = homeOf([relay, ...others.keys()], talkgroup.number, services.isDraining);
     if (!this.isOpen) floors.viewed(talkgroup, clock.nowMs());
   }

@@ -49,9 +49,10 @@ export interface Bus {
   /**
    * Sends `head` and `body` as one message to every other relay that subscribes. Messages of one turn of the loop are
    * sent together at its end. The caller may change the bytes as soon as this returns. false: the message is dropped,
-   * because the bus is down or has too much to send.
+   * because the bus is down or has too much to send. `isNear`: only relays of this node need it, and a bus that has a way
+   * of its own to them takes no other one.
    */
-  publish(subject: Subject, head: Uint8Array, body: Uint8Array | ArrayBuffer): boolean;
+  publish(subject: Subject, head: Uint8Array, body: Uint8Array | ArrayBuffer, isNear?: boolean): boolean;
   /** Calls `receive` for each message from now on. It must not keep the bytes. The answer ends it. */
   subscribe(subject: Subject, receive: (bytes: Uint8Array) => void): () => void;
   /** It carries messages to every relay that it joins. */

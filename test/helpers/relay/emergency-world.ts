@@ -196,6 +196,7 @@ export function createWorld(count: number, random: Random) {
         turns: noTurns,
         movesOf: () => undefined,
         settled() {},
+        isNear: () => false,
         counts: newClusterCounts(),
         clock: clockAt(() => nowMs),
         ask: (to) => ask(to),

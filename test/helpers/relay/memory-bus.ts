@@ -8,6 +8,8 @@ export interface MemoryBus extends Bus {
   mend(): void;
   /** When `doubt` was called (monotonic ms). */
   readonly doubts: readonly number[];
+  /** Messages that only relays of the same node needed. */
+  readonly near: () => number;
 }
 
 interface Member {
@@ -56,6 +58,7 @@ export function createMemoryNetwork() {
       counts.ups = 1;
       let changed: (isUp: boolean) => void = () => {};
       const doubts: number[] = [];
+      let near = 0;
       const outbox = createOutbox((subject, bytes) => deliver(at, subject, bytes), {
         flushed() {
           counts.flushes++;
@@ -72,7 +75,8 @@ export function createMemoryNetwork() {
         changed(isUp);
       };
       return {
-        publish(subject, head, body) {
+        publish(subject, head, body, isNear = false) {
+          if (isNear) near++;
           const rest = body instanceof Uint8Array ? body : new Uint8Array(body);
           const refused = own.isUp ? (outbox.put(subject, head, rest) ? null : 'backlog') : 'down';
           if (refused !== null) counts.dropped[refused]++;
@@ -108,6 +112,7 @@ export function createMemoryNetwork() {
           doubts.push(performance.now());
         },
         doubts,
+        near: () => near,
         counts,
         cut: () => turn(false),
         mend: () => turn(true),

@@ -119,6 +119,7 @@ export function relayOn(
     limits = {},
     database = DATABASE,
     keys = [],
+    node = null,
     lastSeq = 0,
     failed = (message) => t.fail(message),
     logged,
@@ -130,6 +131,8 @@ export function relayOn(
     database?: number;
     /** Tags of the keys that it accepts. */
     keys?: readonly number[];
+    /** Of its relay threads. */
+    node?: number | null;
     /** The numbers of its messages about talkgroups follow this one. */
     lastSeq?: number;
     /** An error was logged. */
@@ -163,7 +166,7 @@ export function relayOn(
     },
   );
   const bus = network.join();
-  relay.join({ relay: number, database, bus, node: null, keys, lastSeq });
+  relay.join({ relay: number, database, bus, node, keys, lastSeq });
   const close = async () => {
     await relay.close();
     await relay.left();

@@ -26,12 +26,12 @@ export function joinNearFar({ near, far, relays }: NearFarOptions): Bus {
 
   return {
     /** false: neither way took it for any relay. */
-    publish(subject, head, body) {
+    publish(subject, head, body, isNear = false) {
       const rest = body instanceof Uint8Array ? body : new Uint8Array(body); // one view for both ways
       const isHeardNear = near.isHeard(subject);
       const isTakenNear = isHeardNear && near.publish(subject, head, rest);
-      // Only that relay subscribes to it.
-      if (isHeardNear && isOfOneRelay(subject)) return isTakenNear;
+      // Of the subject of one relay, only that relay subscribes to it.
+      if (isNear || (isHeardNear && isOfOneRelay(subject))) return isTakenNear;
       return far.publish(subject, head, rest) || isTakenNear;
     },
     subscribe(subject, receive) {

@@ -98,6 +98,13 @@ export class Peers {
     return false;
   }
 
+  /** Whether the relay is of this node. */
+  isNear(relay: number): boolean {
+    return this.near.has(relay);
+  }
+
+  private isFar = (relay: number): boolean => !this.near.has(relay);
+
   isUp(relay: number): boolean {
     return this.peers.get(relay)?.isUp === true;
   }
@@ -215,8 +222,6 @@ export class Peers {
       if (fairMs - sinceMs >= MISSING_MS) this.missing.delete(relay);
     return gone.flatMap(([relay, { isUp }]) => (isUp ? [relay] : []));
   }
-
-  private isFar = (relay: number): boolean => !this.near.has(relay);
 
   /** Relays of other nodes that were there are missing, and none at all was heard for `DOWN_MS`. */
   get isSilent(): boolean {
