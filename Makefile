@@ -117,7 +117,7 @@ test-nodes: build
 
 # The full counts of every promise; `make test` runs a tenth of them or less.
 prove: export PROVE_RUNS = 30000
-prove: export CLUSTER_HISTORIES = 200000
+prove: export CLUSTER_HISTORIES = 40000
 prove: export SHARED_PRESSES = 2000
 prove: export KILL_STORM_S = 60
 prove: export CHANGE_TRIALS = 500

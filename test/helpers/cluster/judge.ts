@@ -1,10 +1,10 @@
 // Judges relays in virtual time by what they announced, played and granted.
 import type { EndCode } from '../../../src/protocol/codes.js';
 import { compareTurns, type Turn } from '../../../src/protocol/turn.js';
-import type { BurstName } from '../../../src/relay/shared-floor/turns/plays.js';
+import { type BurstName, isSame } from '../../../src/relay/shared-floor/turns/plays.js';
+import type { Node } from './node.js';
 import { DEAD_MS, Overlaps } from './overlaps.js';
-import type { SimRelay } from './sim-relay.js';
-import type { SimSession } from './sim-session.js';
+import type { Radio } from './radio.js';
 import type { Network, Schedule } from './world.js';
 
 /** A question is answered within this time (ms): 1,000, 100 while a grant is held back, and the time between two looks. */
@@ -21,6 +21,9 @@ const PROMPT_MS = 40;
 /** A user is in an emergency for this time (ms) before every relay knows of it, and what it was before is over. */
 const URGENT_MS = 1000;
 
+/** Gets each line about what happens. null: nobody reads them. */
+export type Trace = ((line: string) => void) | null;
+
 interface Played {
   playing: BurstName | null;
   readonly open: Set<string>;
@@ -31,7 +34,7 @@ interface Played {
   readonly begun: { readonly turn: Turn; readonly atMs: number }[];
   readonly announced: { readonly name: string; readonly atMs: number }[];
   /** A burst of another relay in an emergency that ended here a moment ago, and goes on there. */
-  cut: { readonly session: SimSession; readonly atMs: number } | null;
+  cut: { readonly session: Radio; readonly atMs: number } | null;
 }
 
 const nameOf = ({ relay, session, burst }: BurstName) => `${relay}.${session}.${burst}`;
@@ -46,10 +49,13 @@ export class Violation extends Error {
 
 export class Judge {
   readonly seen = new Map<string, number>();
-  readonly relays = new Set<SimRelay>();
-  private readonly dead: SimRelay[] = [];
+  private isTrying = false;
+  readonly relays = new Map<number, Node>();
+  /** The relay of each session that ever was. */
+  private readonly relayOf = new Map<number, number>();
+  private readonly dead: Node[] = [];
   /** Sessions that left their relay. */
-  private readonly gone: SimSession[] = [];
+  private readonly gone: Radio[] = [];
   /** Messages between relays about floors. */
   partsSent = 0;
   /** When members or settings last changed (virtual ms). */
@@ -58,25 +64,30 @@ export class Judge {
   private splitAtMs = Number.NEGATIVE_INFINITY;
   private readonly schedule: Schedule;
   private readonly network: Network;
+  private readonly trace: Trace;
   readonly overlaps: Overlaps;
-  private readonly plays = new Map<SimRelay, Played>();
+  private readonly plays = new Map<Node, Played>();
   private readonly clean = new Map<string, number>();
 
-  constructor(schedule: Schedule, network: Network) {
+  constructor(schedule: Schedule, network: Network, trace: Trace) {
     this.schedule = schedule;
     this.network = network;
+    this.trace = trace;
     this.overlaps = new Overlaps(schedule, network);
   }
 
+  /** The history ends, also when a relay catches what this throws. */
   fail(rule: string, message: string): void {
-    throw new Violation(rule, `${message}, at ${Math.round(this.schedule.now())} ms`);
+    const violation = new Violation(rule, `${message}, at ${Math.round(this.schedule.now())} ms`);
+    if (!this.isTrying) this.schedule.fail(violation);
+    throw violation;
   }
 
   note(what: string): void {
     this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
   }
 
-  private of(relay: SimRelay): Played {
+  private of(relay: Node): Played {
     let played = this.plays.get(relay);
     if (played === undefined) {
       played = {
@@ -93,11 +104,50 @@ export class Judge {
     return played;
   }
 
-  private isOpen(relay: SimRelay): boolean {
-    return relay.settings.mode === 'open';
+  private isOpen(relay: Node): boolean {
+    return relay.mode === 'open';
   }
 
-  began(relay: SimRelay, burst: BurstName, turn: Turn | null): void {
+  /** Of what plays there. */
+  private turnAt(relay: Node): Turn | null {
+    return this.isOpen(relay) ? null : (relay.order?.on?.turn ?? null);
+  }
+
+  /** It lost its last member: none is told what becomes of the bursts. */
+  emptied(relay: Node): void {
+    const played = this.of(relay);
+    played.open.clear();
+    played.over = null;
+    played.cut = null;
+  }
+
+  /** A relay got its first member, or lost its last one. */
+  membersChanged(): void {
+    this.changedAtMs = this.schedule.now();
+    this.overlaps.changedAtMs = this.schedule.now();
+  }
+
+  /** All relays have read them within this time (ms), and have told each other. */
+  settingsChange(msMax: number): void {
+    this.changedAtMs = this.schedule.now() + msMax + 10;
+    this.overlaps.changedAtMs = this.changedAtMs;
+  }
+
+  /** A new session. */
+  seated(radio: Radio): void {
+    this.relays.get(radio.relay.id)?.sessions.set(radio.number, radio);
+    this.relayOf.set(radio.number, radio.relay.id);
+    this.changedAtMs = this.schedule.now();
+  }
+
+  relayOfSession(session: number): number {
+    return this.relayOf.get(session) ?? 0;
+  }
+
+  began(relay: Node, burst: BurstName): void {
+    const turn = this.turnAt(relay);
+    this.trace?.(`${this.schedule.now()} ${relay.id} announces ${nameOf(burst)}, turn ${turn?.count}`);
+    if (burst.relay === relay.id) relay.sessions.get(burst.session)?.started(burst.burst);
     const played = this.of(relay);
     const name = nameOf(burst);
     if (played.open.has(name)) this.fail('C2', `relay ${relay.id} announces ${name} twice`);
@@ -118,7 +168,8 @@ export class Judge {
     this.note('began');
   }
 
-  played(relay: SimRelay, burst: BurstName, _index: number, turn: Turn | null): void {
+  played(relay: Node, burst: BurstName): void {
+    const turn = this.turnAt(relay);
     const played = this.of(relay);
     const name = nameOf(burst);
     if (!played.open.has(name))
@@ -129,49 +180,52 @@ export class Judge {
       this.fail('C1', `relay ${relay.id} plays turn ${turn.count} after ${played.over.count} ended`);
   }
 
-  ended(relay: SimRelay, burst: BurstName, code: EndCode): void {
+  /** With so many frames, as its relay counted them. */
+  ended(relay: Node, burst: BurstName, code: EndCode, frames: number): void {
+    this.trace?.(`${this.schedule.now()} ${relay.id} ends ${nameOf(burst)}, ${code}, frames ${frames}`);
     const played = this.of(relay);
     const known = played.known.get(nameOf(burst));
     if (known !== undefined) known.code = code;
+    // A talker that nobody hears there is not played.
+    if (known !== undefined && burst.relay === relay.id) known.frames = frames;
     const cleanMs = this.clean.get(nameOf(burst));
     const isClean = cleanMs !== undefined && this.network.changedAtMs() <= cleanMs;
     if (burst.relay === relay.id && isClean && this.isCalm(2500))
       this.expectAll(burst, {
         code,
-        frames: known?.frames ?? 0,
-        turn: relay.order.on?.turn ?? null,
+        frames,
+        turn: relay.order?.on?.turn ?? null,
         beganMs: cleanMs,
       });
     if (!played.open.delete(nameOf(burst))) this.fail('C2', `relay ${relay.id} ends ${nameOf(burst)} twice`);
-    played.over = this.isOpen(relay) ? null : relay.order.top;
+    // A burst that was heard in `open` may end when one with a turn has begun already.
+    const on = relay.order?.on ?? null;
+    if (this.isOpen(relay)) played.over = null;
+    else if (on === null || isSame(on.burst, burst)) played.over = relay.order?.top ?? null;
     this.note(`ended ${code}`);
     const session = this.sessionOf(burst);
-    if (code !== 'preempted' || burst.relay === relay.id || session?.burst?.burst !== burst.burst) return;
+    if (code !== 'preempted' || burst.relay === relay.id || session?.burst !== burst.burst) return;
     played.cut = { session, atMs: this.schedule.now() };
   }
 
-  private sessionOf({ relay, session }: BurstName): SimSession | undefined {
-    return this.relayOf(relay)?.sessions.get(session);
-  }
-
-  private relayOf(id: number): SimRelay | undefined {
-    return [...this.relays].find((relay) => relay.id === id);
+  private sessionOf({ relay, session }: BurstName): Radio | undefined {
+    return this.relays.get(relay)?.sessions.get(session);
   }
 
   /** A session loses the floor to another one. */
-  cut(session: SimSession): void {
+  cut(session: Radio): void {
     const isHeard = session.claim === 'talks' && session.isLive && session.isSpeaking;
     if (!isHeard || session.urgentMs() < URGENT_MS) return;
     this.note('cut in an emergency');
     // To a home that stood still, what it heard before is as new as when it stopped (history 3300054226).
-    const home = this.relayOf(session.relay.view.home);
+    const home = this.relays.get(session.relay.view.home);
     const isLate = home !== undefined && this.schedule.now() - home.wokeAtMs <= DEAD_MS;
     if (!this.isOtherUrgent(session, isLate ? home.lastStoodMs : 0))
       this.fail('C8', `${session.number} is in an emergency, and loses the floor to lower speech`);
   }
 
   /** A listener hears lower speech in the place of an emergency that goes on. */
-  private checkCut(played: Played, relay: SimRelay, burst: BurstName): void {
+  private checkCut(played: Played, relay: Node, burst: BurstName): void {
     const { cut } = played;
     played.cut = null;
     if (cut === null || this.schedule.now() > cut.atMs || cut.session.urgentMs() < URGENT_MS) return;
@@ -200,11 +254,11 @@ export class Judge {
    * Another user in an emergency has something of the floor, or had it a moment ago. What a relay had that is dead counts
    * until it is found out.
    */
-  private isOtherUrgent(session: SimSession, lateMs = 0): boolean {
+  private isOtherUrgent(session: Radio, lateMs = 0): boolean {
     const nowMs = this.schedule.now();
     // One that left had it until then (history 2300020582).
     if (this.gone.some(({ urgentAtMs }) => nowMs - urgentAtMs <= URGENT_MS)) return true;
-    return [...this.relays, ...this.dead].some((relay) =>
+    return [...this.relays.values(), ...this.dead].some((relay) =>
       [...relay.sessions.values()].some((one) => {
         if (!relay.isDead) one.noteUrgent();
         // The others cannot tell a relay that stands still from a dead one (history 3200120452).
@@ -214,13 +268,14 @@ export class Judge {
     );
   }
 
-  left(session: SimSession): void {
+  left(session: Radio): void {
     this.gone.push(session);
+    this.changedAtMs = this.schedule.now();
   }
 
-  killed(relay: SimRelay): void {
+  killed(relay: Node): void {
     for (const session of relay.sessions.values()) session.noteUrgent();
-    this.relays.delete(relay);
+    this.relays.delete(relay.id);
     this.dead.push(relay);
   }
 
@@ -236,7 +291,7 @@ export class Judge {
     this.schedule.in(PROMPT_MS + 260, () => {
       if (!this.isCalm(2500)) return;
       for (const relay of holders) {
-        if (!this.relays.has(relay) || relay.sessions.size === 0 || this.isOpen(relay)) continue;
+        if (!this.relays.has(relay.id) || !relay.isHere || this.isOpen(relay)) continue;
         const { known, begun } = this.of(relay);
         const heard = known.get(name);
         // The burst that takes its place was announced here before this one came, so this one is over here. Its frames are
@@ -257,18 +312,18 @@ export class Judge {
     });
   }
 
-  renewed(relay: SimRelay, turn: Turn): void {
+  renewed(relay: Node, turn: Turn): void {
     const { over } = this.of(relay);
     if (over !== null && compareTurns(turn, over) <= 0) this.fail('C1', `turn ${turn.count} is given again`);
   }
 
-  answered({ number }: SimSession, askedAtMs: number): void {
+  answered({ number }: Radio, askedAtMs: number): void {
     const waited = this.schedule.now() - askedAtMs;
     if (waited > ANSWER_MS_MAX) this.fail('C5', `${number} is answered after ${Math.round(waited)} ms`);
   }
 
   /** No home answered: only while relays find out who can be reached, or who has members. */
-  unanswered({ number, relay }: SimSession): void {
+  unanswered({ number, relay }: Radio): void {
     this.note('retry_later');
     const isKnown = this.holders.some(({ id }) => id === relay.view.home);
     if (isKnown && this.isCalm(QUIET_MS, MEMBERS_MS))
@@ -283,8 +338,8 @@ export class Judge {
     return this.isTransitive() && nowMs - this.splitAtMs >= ms;
   }
 
-  private get holders(): SimRelay[] {
-    return [...this.relays].filter((relay) => relay.sessions.size > 0);
+  private get holders(): Node[] {
+    return [...this.relays.values()].filter(({ isHere }) => isHere);
   }
 
   private isTransitive(): boolean {
@@ -322,13 +377,15 @@ export class Judge {
   look(): void {
     const isTransitive = this.isTransitive();
     if (!isTransitive) this.splitAtMs = this.schedule.now();
-    this.overlaps.look([...this.relays], this.dead, isTransitive);
-    for (const { id } of this.relays)
-      for (const other of this.relays)
+    const relays = [...this.relays.values()];
+    this.overlaps.look(relays, this.dead, isTransitive);
+    for (const { sessions } of relays) for (const radio of sessions.values()) radio.noteUrgent();
+    for (const { id } of relays)
+      for (const other of relays)
         if (!this.network.reach(id, other.id)) this.apart.set(`${id} ${other.id}`, this.schedule.now());
     this.checkGrants(true);
     const nowMs = this.schedule.now();
-    for (const relay of this.relays) {
+    for (const relay of relays) {
       if (this.network.isStopped(relay.id)) continue;
       for (const session of relay.sessions.values())
         if (session.askedAtMs !== null && nowMs - session.askedAtMs > ANSWER_MS_MAX)
@@ -338,11 +395,14 @@ export class Judge {
 
   /** What `checkEnd` fails with, null: nothing. A session may be about to move up in the queue (history 1700006095). */
   endsWith(): unknown {
+    this.isTrying = true;
     try {
       this.checkEnd();
       return null;
     } catch (error) {
       return error;
+    } finally {
+      this.isTrying = false;
     }
   }
 
@@ -367,10 +427,10 @@ export class Judge {
           'C6',
           `relay ${relay.id} takes ${view.home} of ${view.relays} for the home, ${first.id} takes ${home} of ${relays}, ${holders.map(({ id }) => id)} have members`,
         );
-      if (relay.settings.revision !== first.settings.revision) this.fail('C6', 'settings differ');
+      if (relay.revision !== first.revision) this.fail('C6', 'settings differ');
       if (this.isOpen(relay)) continue;
       const talker = has.find(({ claim }) => claim === 'talks');
-      const playing = order.on?.burst.session;
+      const playing = order?.on?.burst.session;
       if (playing !== talker?.number && talker?.isSpeaking)
         this.fail(
           'C6',
@@ -400,8 +460,8 @@ export class Judge {
     for (const relay of this.holders) {
       for (const session of relay.sessions.values())
         if (session.claim !== 'none') this.fail('C6', `${session.number} is left with ${session.claim}`);
-      if (relay.authority.queued() > 0) this.fail('C6', `relay ${relay.id} has a queue of nobody`);
-      if (relay.order.on !== null) this.fail('C6', `relay ${relay.id} plays a burst of nobody`);
+      if (relay.queued() > 0) this.fail('C6', `relay ${relay.id} has a queue of nobody`);
+      if ((relay.order?.on ?? null) !== null) this.fail('C6', `relay ${relay.id} plays a burst of nobody`);
     }
     this.checkOrder();
   }

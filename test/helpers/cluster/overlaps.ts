@@ -1,6 +1,6 @@
 // Judges for how long sessions of two relays have the floor at once. Times are virtual ms.
-import type { SimRelay } from './sim-relay.js';
-import type { SimSession } from './sim-session.js';
+import type { Node } from './node.js';
+import type { Radio } from './radio.js';
 import type { Network, Schedule } from './world.js';
 
 /** Two grants at once may last for this time (ms) after relays can reach each other. */
@@ -40,7 +40,7 @@ export class Overlaps {
   }
 
   /** Every 50 ms. */
-  look(relays: readonly SimRelay[], dead: readonly SimRelay[], isTransitive: boolean): void {
+  look(relays: readonly Node[], dead: readonly Node[], isTransitive: boolean): void {
     const nowMs = this.schedule.now();
     if (!isTransitive) this.splitAtMs = nowMs;
     for (const relay of relays)
@@ -57,12 +57,12 @@ export class Overlaps {
    * its own until then, as docs/protocol.md says (history 1700008703). The home may follow such a relay, too, and decides
    * nothing until it finds out (history 50000242).
    */
-  private isAstray(relay: SimRelay, relays: readonly SimRelay[]): boolean {
+  private isAstray(relay: Node, relays: readonly Node[]): boolean {
     const home = relays.find(({ id }) => id === relay.view.home);
     return this.followsLost(relay) || (home !== undefined && this.followsLost(home));
   }
 
-  private followsLost(relay: SimRelay): boolean {
+  private followsLost(relay: Node): boolean {
     const { home } = relay.view;
     if (home === relay.id || this.network.reach(relay.id, home)) return false;
     const sinceMs = this.apartSinceMs.get(`${relay.id} ${home}`) ?? this.schedule.now();
@@ -70,7 +70,7 @@ export class Overlaps {
   }
 
   /** Both have the floor, and their relays reach each other. */
-  isTooLong(one: SimSession, other: SimSession): boolean {
+  isTooLong(one: Radio, other: Radio): boolean {
     const nowMs = this.schedule.now();
     const pair = `${one.number} ${other.number}`;
     const known = this.overlaps.get(pair);
@@ -86,7 +86,7 @@ export class Overlaps {
   }
 
   /** When a message between the two relays or their homes was last lost. */
-  private lostAtMs(one: SimRelay, other: SimRelay): number {
+  private lostAtMs(one: Node, other: Node): number {
     const ids = [...new Set([one.id, other.id, one.view.home, other.view.home])];
     return Math.max(...ids.flatMap((from) => ids.map((to) => this.network.lostAtMs(from, to))));
   }

@@ -1,4 +1,5 @@
 // A network in virtual time: relays that send to each other, with delays, losses, cuts in one direction, and stops.
+import { promiseHooks } from 'node:v8';
 import { randomFrom } from '../random.js';
 
 /** Numbers that a seed repeats. */
@@ -30,6 +31,7 @@ export function createSchedule() {
   const heap: Due[] = [];
   let nowMs = 0;
   let order = 0;
+  let failure: Error | null = null;
   const isBefore = (a: Due, b: Due) => a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
 
   function push(due: Due): void {
@@ -64,8 +66,20 @@ export function createSchedule() {
     return first;
   }
 
+  /** What is due next, at its time. null: nothing is up to this time. */
+  function next(untilMs: number): Due | null {
+    if (heap[0] === undefined || heap[0].atMs > untilMs) return null;
+    const due = pop() as Due;
+    nowMs = due.atMs;
+    return due;
+  }
+
   return {
     now: () => nowMs,
+    /** `pass` rejects with this. The first one counts. */
+    fail(error: Error): void {
+      failure ??= error;
+    },
     at(atMs: number, act: () => void): void {
       push({ atMs: Math.max(atMs, nowMs), order: order++, act });
     },
@@ -74,10 +88,30 @@ export function createSchedule() {
     },
     /** Up to this time. */
     run(untilMs: number): void {
-      while (heap[0] !== undefined && heap[0].atMs <= untilMs) {
-        const due = pop() as Due;
-        nowMs = due.atMs;
-        due.act();
+      for (let due = next(untilMs); due !== null; due = next(untilMs)) due.act();
+      nowMs = untilMs;
+    },
+    /** The same. What follows from a promise comes before what is due next. */
+    async pass(untilMs: number): Promise<void> {
+      let isPromised = false;
+      const promised = () => {
+        isPromised = true;
+      };
+      const unhook = promiseHooks.createHook({ init: promised, settled: promised });
+      try {
+        for (let due = next(untilMs); due !== null; due = next(untilMs)) {
+          try {
+            due.act();
+          } catch (error) {
+            throw failure ?? error;
+          }
+          if (failure !== null) throw failure;
+          if (!isPromised) continue;
+          await new Promise((resolve) => setImmediate(resolve));
+          isPromised = false;
+        }
+      } finally {
+        unhook();
       }
       nowMs = untilMs;
     },
@@ -92,13 +126,11 @@ const MESSAGES_MAX = 100_000;
 export interface Station {
   readonly id: number;
   receive(message: unknown): void;
+  hears(topic: string): boolean;
   /** Before and after the messages that waited while it was stopped. */
   wake(): void;
   woke(): void;
 }
-
-/** What two relays say to each other on one topic arrives in its order, or not at all. */
-export type Topic = 'talkgroup' | 'relay' | 'all';
 
 export function createNetwork(schedule: Schedule, random: Random) {
   const stations = new Map<number, Station>();
@@ -123,7 +155,8 @@ export function createNetwork(schedule: Schedule, random: Random) {
     else stations.get(to)?.receive(message);
   }
 
-  function send(from: number, to: number, topic: Topic, message: unknown): void {
+  /** What one relay says to another on one topic arrives in its order, or not at all. */
+  function send(from: number, to: number, topic: string, message: unknown): void {
     if (++sent > MESSAGES_MAX) throw new Error(`${sent} messages`);
     if (cuts.has(`${from} ${to}`)) return;
     if (random.chance(loss)) {
@@ -139,9 +172,10 @@ export function createNetwork(schedule: Schedule, random: Random) {
   const hears = (one: number, other: number) => !cuts.has(`${one} ${other}`);
 
   return {
-    send,
-    publish(from: number, topic: Topic, message: unknown): void {
-      for (const to of stations.keys()) if (to !== from) send(from, to, topic, message);
+    /** To all others that hear the topic. */
+    publish(from: number, topic: string, message: unknown): void {
+      for (const [to, station] of stations)
+        if (to !== from && station.hears(topic)) send(from, to, topic, message);
     },
     join(station: Station): void {
       stations.set(station.id, station);

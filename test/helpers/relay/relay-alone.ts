@@ -14,7 +14,7 @@ type Needed = Pick<RelayOptions, 'reads' | 'takeNumber' | 'publisher'>;
 
 /** Limits are those of the configuration, but nothing is kept for a return and nothing waits. An error logged fails `t`. */
 export const relayAlone = (
-  t: { fail(message: string): unknown },
+  t: { fail(message: string, fields: object): unknown },
   {
     limits,
     clock,
@@ -60,7 +60,10 @@ export const relayAlone = (
       ofDevices: async () => ({ devices: [], total: 0 }),
     },
     clock: { ...systemClock, ...clock },
-    log: { info: (fields, message) => logged(message, fields), error: (_fields, message) => t.fail(message) },
+    log: {
+      info: (fields, message) => logged(message, fields),
+      error: (fields, message) => t.fail(message, fields),
+    },
     ...needed,
   });
 
