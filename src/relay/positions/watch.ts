@@ -39,7 +39,11 @@ export interface WatchOptions {
 
 /** A message that the engine dropped shows within this time (ms). */
 const LOST_MS = 5000;
-/** A receiver that was behind gets its positions by itself for this time (ms): what is published for all was too much for it. */
+/**
+ * A receiver that was behind gets its positions by itself for this time (ms): what is published for all was too much for it.
+ * LIMIT: of 1,000 that fall behind at once each gets a tenth of the positions. One text for those with the same changes would
+ * lift that.
+ */
 const ALONE_MS = 30_000;
 
 export class Watch {

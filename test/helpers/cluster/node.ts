@@ -187,6 +187,7 @@ export class Node implements Station {
         };
       },
       isUp: true,
+      carriesSome: true,
       joinsNodes: true,
       onChange() {},
       doubt() {},
