@@ -1,14 +1,82 @@
-// Floors of talkgroups with members on two relay threads of one process.
+// Floors of talkgroups with members on two relay threads of one process, and of two.
 import assert from 'node:assert/strict';
 import t, { type Test } from 'tap';
 import { eventually } from '../helpers/eventually.js';
-import { crewOverThreads } from '../helpers/service/relay-threads.js';
+import { unless } from '../helpers/programs.js';
+import { linkedNodes } from '../helpers/service/linked-nodes.js';
+import { areOnline, crewOverThreads, radioOn, twoThreads } from '../helpers/service/relay-threads.js';
 import { type Json, type Radio, service } from '../helpers/service/service.js';
 
 const isOf =
   ({ session }: Radio) =>
   (message: Json) =>
     message.session === session;
+
+t.test(
+  'a floor that two nodes with two relay threads each share, with and without NATS',
+  { skip: unless('nats-server'), timeout: 240_000 },
+  async (t) => {
+    const { a, b, links } = await linkedNodes(t, { RELAY_THREADS: '2', RESUME_MS: '0' });
+    const scout = await a.person('scout');
+    const threads = [
+      ...(await twoThreads(scout)).map((thread) => [a, thread] as const),
+      ...(await twoThreads({ radio: () => b.radioOf(scout) })).map((thread) => [b, thread] as const),
+    ];
+    /** Each of them talks once, and the others hear all of it and nothing else. */
+    async function talkInTurn(t: Test, number: number, radios: readonly Radio[]): Promise<void> {
+      for (const talker of radios) {
+        const said = Array.from({ length: 10 }, (_, at) => `${talker.session} ${at}`);
+        for (const [at, word] of said.entries())
+          talker.speaks(number, word, { start: at === 0, end: at === said.length - 1 });
+        for (const radio of radios.filter((one) => one !== talker)) {
+          await radio.hears('TALK_STARTED', isOf(talker));
+          t.match(await radio.hears('TALK_ENDED', isOf(talker)), { code: 'released', frames: 10 });
+          t.strictSame(
+            radio.frames.splice(0).map(({ text }) => text),
+            said,
+          );
+        }
+        await talker.hears('TALK_ENDED', isOf(talker));
+      }
+    }
+
+    for (const floor_mode of ['single', 'broadcast'] as const) {
+      const people = await Promise.all(
+        threads.map((_, at) => a.person(`${floor_mode}-${at}`, { role: 'admin' })),
+      );
+      // Each of the four relays may be the one that decides.
+      const groups = await Promise.all(
+        [1, 2, 3].map((at) => a.talkgroupWith({ name: `${floor_mode} ${at}`, floor_mode }, ...people)),
+      );
+      const radios = await Promise.all(
+        threads.map(([node, thread], at) =>
+          radioOn(thread, { radio: () => node.radioOf(people[at] ?? { token: '' }) }),
+        ),
+      );
+      const online = (count: number) =>
+        Promise.all(radios.flatMap((radio) => groups.map(({ id }) => areOnline(radio, id, count))));
+      await online(4);
+      for (const { number } of groups) await talkInTurn(t, number, radios);
+
+      for (const link of links) {
+        link.refuse();
+        link.reset();
+      }
+      await online(2);
+      for (const { number } of groups)
+        for (const pair of [radios.slice(0, 2), radios.slice(2)]) await talkInTurn(t, number, pair);
+      await Promise.all(links.map((link) => link.listen()));
+      await online(4);
+      for (const { number } of groups) await talkInTurn(t, number, radios);
+      for (const { messages } of radios)
+        t.strictSame(
+          messages.filter(({ type }) => type === 'MISSED' || type === 'FLOOR_DENIED'),
+          [],
+        );
+      for (const { socket } of radios) socket.close(1000);
+    }
+  },
+);
 
 t.test('a floor that two relay threads share', { timeout: 120_000 }, async (t) => {
   const s = await service(t, { RELAY_THREADS: '2', RESUME_MS: '0', TALK_SILENCE_MS: '60000' });

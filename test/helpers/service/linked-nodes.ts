@@ -9,7 +9,10 @@ import { type ChaosProxy, startChaosProxy } from '../network/chaos-proxy.js';
 import { startSecureNatsServer } from '../network/nats-server.js';
 import { type Radio, serviceProcess } from './service.js';
 
-/** Two nodes, each behind a link of its own to the nats-server, and the first one behind one to the database. */
+/**
+ * Two nodes, each behind a link of its own to the nats-server, and the first one behind one to the database. Resolves when
+ * all of their relay threads reach each other.
+ */
 export async function linkedNodes(t: Test, environment: Record<string, string> = {}) {
   const DATABASE_URL = await migratedDatabase(t);
   const { url, proxy: database } = await throughProxy(t, DATABASE_URL);
@@ -29,9 +32,10 @@ export async function linkedNodes(t: Test, environment: Record<string, string> =
     ),
   );
   if (a === undefined || b === undefined) throw new Error('two nodes were asked for');
+  const others = 2 * Number(environment.RELAY_THREADS ?? 1) - 1;
   await eventually(async () => {
     for (const { metrics } of [a, b])
-      if ((await metric(metrics, 'talkgroup_cluster_peers')) !== 1) throw new Error('not reached');
+      if ((await metric(metrics, 'talkgroup_cluster_peers')) !== others) throw new Error('not reached');
   });
   return { a, b, database, links: links as [ChaosProxy, ChaosProxy] };
 }
