@@ -21,7 +21,7 @@ const PROMPT_MS = 40;
 /** A user is in an emergency for this time (ms) before every relay knows of it, and what it was before is over. */
 const URGENT_MS = 1000;
 
-/** Gets each line about what happens. null: nobody reads them. */
+/** Gets each line about what happens. null: none reads them. */
 export type Trace = ((line: string) => void) | null;
 
 interface Played {
@@ -186,7 +186,7 @@ export class Judge {
     const played = this.of(relay);
     const known = played.known.get(nameOf(burst));
     if (known !== undefined) known.code = code;
-    // A talker that nobody hears there is not played.
+    // A talker that no radio hears there is not played.
     if (known !== undefined && burst.relay === relay.id) known.frames = frames;
     const cleanMs = this.clean.get(nameOf(burst));
     const isClean = cleanMs !== undefined && this.network.changedAtMs() <= cleanMs;
