@@ -7,7 +7,7 @@ import { playHistory, playScript } from '../helpers/cluster/histories.js';
 import { Violation } from '../helpers/cluster/judge.js';
 import { scriptOf } from '../helpers/cluster/script.js';
 
-/** `make test` plays 200 histories (5 s of CPU time) and the examples, `make prove` 40,000. */
+/** `make test` plays 200 histories (12 s of CPU time beside other load) and the examples, `make prove` 40,000. */
 const HISTORIES = Number(process.env.CLUSTER_HISTORIES ?? 200);
 t.setTimeout(24 * 3_600_000); // 40,000 histories
 /** `make prove` plays other ones in each run, so that in time more of them are played. */

@@ -25,16 +25,22 @@ const NOTICE_MS_MAX = 60;
 export const playHistory = (seed: number, fault: Fault | null = null, trace: Trace = null): Promise<Played> =>
   playScript(scriptOf(seed), fault, trace);
 
+let isPlaying = false;
+
+/** One at a time: faults, and what the judge sees inside relays, are those of the process. */
 export async function playScript(
   script: Script,
   fault: Fault | null = null,
   trace: Trace = null,
 ): Promise<Played> {
+  if (isPlaying) throw new Error('another history is being played');
+  isPlaying = true;
   const takeOut = plant(fault);
   try {
     return await play(script, trace);
   } finally {
     takeOut();
+    isPlaying = false;
   }
 }
 
