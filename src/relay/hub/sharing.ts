@@ -1,12 +1,9 @@
 // Joins the relay to the other relays: what this relay tells them of its sessions, and which members it shows of all relays.
-
 import { type Cluster, type ClusterOptions, createCluster } from '../cluster/cluster.js';
-import type { Fanout } from '../delivery/fanout.js';
 import type { Emergencies } from '../emergencies/emergencies.js';
 import type { FloorControl } from '../floor/control.js';
 import type { LiveSession, Membership, Talkgroup, User } from '../members/members.js';
 import type { MembersPage } from '../presence/messages.js';
-import type { Presence } from '../presence/presence.js';
 import type { RightsChanges } from '../rights/settle.js';
 
 type OfCluster = Omit<
@@ -15,8 +12,6 @@ type OfCluster = Omit<
 >;
 
 export interface SharingOptions extends OfCluster {
-  readonly presence: Presence;
-  readonly fanout: Fanout;
   /** What shared floors decide with. */
   readonly shared: ClusterOptions['floor'];
   /** Those of this relay, which are made after this. */

@@ -461,7 +461,8 @@ export class Judge {
       for (const session of relay.sessions.values())
         if (session.claim !== 'none') this.fail('C6', `${session.number} is left with ${session.claim}`);
       if (relay.queued() > 0) this.fail('C6', `relay ${relay.id} has a queue of no session`);
-      if ((relay.order?.on ?? null) !== null) this.fail('C6', `relay ${relay.id} plays a burst of no session`);
+      if ((relay.order?.on ?? null) !== null)
+        this.fail('C6', `relay ${relay.id} plays a burst of no session`);
     }
     this.checkOrder();
   }
