@@ -24,12 +24,20 @@ let isWatching = false;
 function watch(): void {
   if (isWatching) return;
   isWatching = true;
-  const { connect } = Stream.prototype;
+  const { connect, moved } = Stream.prototype;
+  const see = (stream: Stream) => {
+    const { services } = stream as unknown as { services: { relay: number } }; // private
+    streams.set(services.relay, stream);
+  };
   // Called when another relay with members comes or goes.
   Stream.prototype.connect = function () {
-    const { services } = this as unknown as { services: { relay: number } }; // private
-    streams.set(services.relay, this);
+    see(this);
     connect.call(this);
+  };
+  // Called when a session comes or goes, also while no other relay has members.
+  Stream.prototype.moved = function () {
+    see(this);
+    return moved.call(this);
   };
   const { look } = SharedFloor.prototype;
   // Every call of a shared floor begins with it.
