@@ -148,16 +148,14 @@ export function createCluster(options: ClusterOptions) {
   nodes.beacon();
 
   return {
+    /** Id of this relay. */
+    relay,
     /** A session is about to get their events. Resolves when the other relays have said what they have. null: at once. */
     expect: streams.expect,
     /** A session gets the talkgroup's events from now on. */
     came: streams.came,
     /** A session does not get them any more. */
     went: streams.went,
-    /** Its floor mode may have changed. */
-    changed: (talkgroup: Talkgroup) => streams.of(talkgroup)?.changed(),
-    /** It is deleted. */
-    deleted: (talkgroup: Talkgroup) => streams.of(talkgroup)?.deleted(),
     /** What is said about the talkgroup. undefined: no session here gets its events. */
     streamOf: streams.of,
     /** Decides floors together with the other relays. */

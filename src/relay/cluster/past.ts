@@ -1,11 +1,11 @@
 // Keeps the bursts of sessions here that have ended lately: another relay may have lost their last messages.
+import { isSame } from '../shared-floor/turns/plays.js';
 import { PAST_MAX, type Past } from './bodies.js';
 
 /** The end of a burst is told so long (ms) after it: a relay that lost it asks within 6 s. */
 const KEPT_MS = 15_000;
 
 type Burst = Pick<Past, 'session' | 'burst'>;
-const isSame = (one: Burst, other: Burst) => one.session === other.session && one.burst === other.burst;
 
 export class PastBursts {
   /** From old to new. */

@@ -33,13 +33,10 @@ export function createSharing(options: SharingOptions) {
   const { shared, floor, emergencies, movable, ...services } = options;
   const { presence } = services;
   let cluster: Cluster | null = null;
-  /** Id of this relay. null: it is alone. */
-  let id: number | null = null;
 
   return {
     /** From now on talkgroups are shared with the other relays. Before the first session. */
     join({ lastSeq = 0, ...joining }: Joining): void {
-      id = joining.relay;
       cluster = createCluster({
         ...{ ...services, ...joining, lastSeq, floor: shared },
         emergencies: emergencies().elsewhere,
@@ -48,7 +45,8 @@ export function createSharing(options: SharingOptions) {
       floor().decideWith(cluster.floors);
     },
 
-    relay: () => id,
+    /** Id of this relay. null: it is alone. */
+    relay: () => cluster?.relay ?? null,
 
     /** null: the relay is alone. */
     cluster: () => cluster,
@@ -93,10 +91,10 @@ export function createSharing(options: SharingOptions) {
         changed(talkgroup) {
           cluster?.streamOf(talkgroup)?.tellSettings();
           effects.changed(talkgroup);
-          cluster?.changed(talkgroup);
+          cluster?.streamOf(talkgroup)?.changed();
         },
         deleted(talkgroup) {
-          cluster?.deleted(talkgroup);
+          cluster?.streamOf(talkgroup)?.deleted();
           effects.deleted(talkgroup);
         },
       };

@@ -162,8 +162,10 @@ export function createNodes(options: NodesOptions) {
   const forAll = ofPeer(options.forAll);
   function receiveForAll(header: Header, bytes: Uint8Array): boolean {
     const { kind, relay: from } = header;
-    if (kind === kinds.leave) lose(from, peers.left(from));
-    if (kind === kinds.leave) return true;
+    if (kind === kinds.leave) {
+      lose(from, peers.left(from));
+      return true;
+    }
     if (kind !== kinds.beacon) return forAll(header, bytes);
     const body = readBeacon(bytes.subarray(HEADER_BYTES));
     if (body !== null) hear(from, body);

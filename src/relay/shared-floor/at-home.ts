@@ -44,13 +44,12 @@ export function denyLate(state: SharedState, nowMs: number): void {
 
 /** The mode is `open` from now on: this relay decides for its own sessions alone, also what they asked another home. */
 export function openFloor(state: SharedState, event: FloorEvent, nextAsk: () => number, nowMs: number): void {
+  const asks = state.ownClaims().filter((one) => one.state === 'asks');
   for (const [, record] of state.records.all())
-    Object.assign(record, { turn: null, placed: null, isAlone: false });
-  const asks = state.ownClaims();
-  for (const [, record] of state.records.all()) record.ask = null;
+    Object.assign(record, { ask: null, turn: null, placed: null, isAlone: false });
   decide(state, event, nowMs);
   state.beginHeld(nowMs);
-  for (const claim of asks.filter((one) => one.state === 'asks')) {
+  for (const claim of asks) {
     state.record(claim.session).asked = claim.ask;
     decideOwn(state, eventOf(claim), nextAsk, nowMs);
   }

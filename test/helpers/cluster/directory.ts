@@ -2,14 +2,15 @@
 
 import { type Change, type Notice, noticeOf } from '../../../src/db/notice.js';
 import type { Account, EmergencyRow } from '../../../src/directory/records.js';
-import type { TalkgroupId, UserId } from '../../../src/ids.js';
+import type { UserId } from '../../../src/ids.js';
 import type { EmergencyState, FloorMode } from '../../../src/protocol/codes.js';
 import type { EmergencyWrites } from '../../../src/relay/emergencies/emergencies.js';
+import { userIdOf as idOfRadio, talkgroupIdOf } from '../relay/relays.js';
 import { accountRow, talkgroupRow } from '../relay/rows.js';
 
 export const TALKGROUP = 7;
-export const TALKGROUP_ID = '00000001-0000-4000-8000-000000000007' as TalkgroupId;
-export const userIdOf = (user: number) => `00000002-0000-4000-8000-00000000000${user}` as UserId;
+export const TALKGROUP_ID = talkgroupIdOf(TALKGROUP);
+export const userIdOf = (user: number) => idOfRadio(0, user);
 export const USERS = 6;
 /** This one is an administrator. */
 export const ADMIN = 0;

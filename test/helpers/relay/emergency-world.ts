@@ -5,7 +5,7 @@ import { randomUUID } from 'node:crypto';
 import { type Notice, noticeOf } from '../../../src/db/notice.js';
 import type { EmergencyRow } from '../../../src/directory/records.js';
 import { AppError } from '../../../src/errors.js';
-import type { TalkgroupId, UserId } from '../../../src/ids.js';
+import type { UserId } from '../../../src/ids.js';
 import type { EmergencyState } from '../../../src/protocol/codes.js';
 import { bodyOfPiece, readBody } from '../../../src/relay/cluster/bodies.js';
 import { newClusterCounts } from '../../../src/relay/cluster/counts.js';
@@ -20,9 +20,10 @@ import { createSharedAuthority } from '../../../src/relay/shared-floor/authority
 import type { TurnsServices } from '../../../src/relay/shared-floor/turns/turns.js';
 import { linkAlone } from '../cluster/alone.js';
 import { clockAt, NO_TIMER } from './clocks.js';
+import { talkgroupIdOf } from './relays.js';
 import { accountRow, talkgroupRow } from './rows.js';
 
-const TALKGROUP = '00000001-0000-4000-8000-000000000001' as TalkgroupId;
+const TALKGROUP = talkgroupIdOf(1);
 const DOWN_MS = 1500;
 const TICK_MS = 250;
 

@@ -1,7 +1,7 @@
 // Relays that share a bus, without uWebSockets.js and without a database, and the radios on them.
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Test } from 'tap';
-import type { Account, EmergencyRow, MembershipRow, TalkgroupRow } from '../../../src/directory/records.js';
+import type { Account, EmergencyRow, TalkgroupRow } from '../../../src/directory/records.js';
 import { AppError } from '../../../src/errors.js';
 import type { TalkgroupId, UserId } from '../../../src/ids.js';
 import { decodeFrames } from '../../../src/protocol/bundle.js';
@@ -12,6 +12,7 @@ import type { EmergencyWrites } from '../../../src/relay/emergencies/emergencies
 import { eventually } from '../eventually.js';
 import { createMemoryNetwork } from './memory-bus.js';
 import { NOWHERE, relayAlone, seated } from './relay-alone.js';
+import { accountRow, talkgroupRow } from './rows.js';
 
 type Json = Record<string, unknown>;
 type Heard = Json | { readonly frame: string; readonly sender: number; readonly burst: number };
@@ -33,23 +34,14 @@ export function directory(floorMode: FloorMode = 'open', role: Account['role'] =
   let existing = [1, 2];
   /** In talkgroup 1, the cleared ones, too. */
   const emergencies = new Map<string, { row: EmergencyRow; state: EmergencyState }>();
-  const row = (number: number): MembershipRow & TalkgroupRow => ({
-    id: talkgroupIdOf(number),
-    number,
-    name: `${number}`,
-    rotation_counter: 0,
-    floor_mode: mode,
-    max_talk_ms: maxTalkMs,
-    revision,
-    encryption: 'allowed',
-    clear_emergency: true,
-    epochs: null,
-    may_have_keys: false,
-    emergencies: [...emergencies.values()].flatMap(({ row, state }) =>
-      state === 'cleared' || number !== 1 ? [] : [{ ...row, state }],
-    ),
-    site: 'depot',
-  });
+  const row = (number: number) =>
+    talkgroupRow({
+      ...{ id: talkgroupIdOf(number), number, name: `${number}` },
+      ...{ floor_mode: mode, max_talk_ms: maxTalkMs, revision },
+      emergencies: [...emergencies.values()].flatMap(({ row, state }) =>
+        state === 'cleared' || number !== 1 ? [] : [{ ...row, state }],
+      ),
+    });
   /** The statements of a relay. They fail while `isAway` says so. */
   function writesOf(isAway: () => boolean): EmergencyWrites {
     const write = async (act: () => void) => {
@@ -90,17 +82,7 @@ export function directory(floorMode: FloorMode = 'open', role: Account['role'] =
       existing = existing.filter((one) => one !== number);
     },
     accountsOf: async (ids: readonly UserId[]): Promise<Account[]> =>
-      ids.map((id) => ({
-        id,
-        username: id.slice(-3),
-        role,
-        is_dispatcher: false,
-        valid_from: 0,
-        device_id: null,
-        device_active: true,
-        holders_waiting: 0,
-        memberships: existing.map(row),
-      })),
+      ids.map((id) => accountRow(id, { username: id.slice(-3), role, memberships: existing.map(row) })),
     talkgroupsOf: async (ids: readonly TalkgroupId[]): Promise<TalkgroupRow[]> =>
       existing.map(row).filter(({ id }) => ids.includes(id)),
   };

@@ -253,10 +253,8 @@ export class Turns {
   }
 
   /** A burst of this relay begins, or goes on from now on with this turn. */
-  ownStarted({ sender, burst }: OwnBurst, turn: Turn | null, nowMs: number): void {
-    const { relay } = this.services;
-    const own = { relay, session: sender, burst, talker: null, claim: null, seq: 0, sinceMs: nowMs };
-    this.order.ownStarted(own, turn, nowMs);
+  ownStarted(burst: OwnBurst, turn: Turn | null, nowMs: number): void {
+    this.order.ownStarted(this.own(burst, nowMs), turn, nowMs);
     this.touched();
   }
 
@@ -266,15 +264,18 @@ export class Turns {
   }
 
   /** It goes on as one of this relay. What played it before is dropped by the session. */
-  goesOnHere({ sender, burst, frames }: OwnBurst, turn: Turn, nowMs: number): void {
+  goesOnHere(burst: OwnBurst, turn: Turn, nowMs: number): void {
     const { kept } = this;
-    const { relay } = this.services;
-    const own = { relay, session: sender, burst, talker: null, claim: null, seq: 0, sinceMs: nowMs };
-    kept.take(sender, burst);
+    kept.take(burst.sender, burst.burst);
     kept.end();
-    this.order.goesOnHere(own, turn, frames, nowMs);
+    this.order.goesOnHere(this.own(burst, nowMs), turn, burst.frames, nowMs);
     this.playing = null;
     this.touched();
+  }
+
+  private own({ sender: session, burst }: OwnBurst, sinceMs: number): Burst {
+    const { relay } = this.services;
+    return { relay, session, burst, talker: null, claim: null, seq: 0, sinceMs };
   }
 
   /** The burst of this relay goes on as one of that relay, and `played` plays it. */
