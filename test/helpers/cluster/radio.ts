@@ -1,5 +1,5 @@
 // A radio in virtual time: presses, asks, talks and releases over its socket, and hears what its relay answers.
-import { closes } from '../../../src/protocol/closes.js';
+import { type Close, closes } from '../../../src/protocol/closes.js';
 import { END, encodeFrame, START } from '../../../src/protocol/frame.js';
 import type { Peer } from '../../../src/relay/delivery/peer.js';
 import type { Talk } from '../../../src/relay/floor/talk.js';
@@ -13,6 +13,8 @@ import type { Node } from './node.js';
 const FRAME_MS = 60;
 /** A ping is answered after this time (ms). */
 const PONG_MS = 1;
+/** It connects again after this time (ms). */
+const RETRY_MS = 200;
 const PAYLOAD = Buffer.from('speech');
 
 export class Radio {
@@ -113,7 +115,7 @@ export class Radio {
     const claims = { sub: userIdOf(this.user), iat: 0 };
     relay.admit({ claims, resume: this.token, from: NOWHERE }, (admission) => {
       this.isReturning = false;
-      if ('close' in admission) return this.judge.fail('C0', `a radio is closed: ${admission.close.reason}`);
+      if ('close' in admission) return this.turnedAway(admission.close);
       const isNew = !admission.isResumed;
       if (!isNew) this.askedAtMs;
       this.session = admission.session;
@@ -122,6 +124,12 @@ export class Radio {
       relay.open(admission, this.peer());
       this.noteUrgent();
     });
+  }
+
+  /** Its relay stood still while it waited, for example. */
+  private turnedAway({ code, reason }: Close): void {
+    if (code !== closes.overloaded.code) this.judge.fail('C0', `a radio is closed: ${reason}`);
+    this.options.schedule.in(RETRY_MS, () => this.relay.whenRunning(() => this.connect()));
   }
 
   private peer(): Peer {
