@@ -3,7 +3,7 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { TURN_COUNT_MAX } from '../../src/protocol/turn.js';
-import { AGAIN_MS, Asking, OPEN_MIN, PART_MAX } from '../../src/relay/cluster/asking.js';
+import { AGAIN_MS, Asking, OPEN_MIN, PART_MAX, SOON_AGAIN_MS } from '../../src/relay/cluster/asking.js';
 import { bodyOfPiece, readBody } from '../../src/relay/cluster/bodies.js';
 import { Losses } from '../../src/relay/cluster/losses.js';
 import { NumberedQuestions } from '../../src/relay/cluster/question.js';
@@ -632,6 +632,28 @@ t.test(
       OPEN_MIN,
       'the bus was away: what was asked before does not count',
     );
+  },
+);
+
+t.test(
+  'a question that somebody waits for is asked again with each beacon, while few are open',
+  async (t) => {
+    const asking = new Asking();
+    const again = (nowMs: number) => {
+      asking.repeat(nowMs);
+      return asking.take(nowMs).flatMap(([, numbers]) => numbers);
+    };
+    asking.add(1, 7);
+    asking.addLater(1, [8]);
+    t.strictSame(again(0), [7, 8]);
+    t.strictSame(again(SOON_AGAIN_MS - 1), []);
+    t.strictSame(again(SOON_AGAIN_MS), [7]);
+    t.strictSame(again(2 * SOON_AGAIN_MS), [7]);
+    asking.answered(1, 7);
+    t.strictSame(again(3 * SOON_AGAIN_MS), []);
+    for (let number = 0; number <= OPEN_MIN; number++) asking.add(2, 100 + number);
+    t.equal(again(4 * SOON_AGAIN_MS).length, OPEN_MIN + 1);
+    t.strictSame(again(5 * SOON_AGAIN_MS), [], 'many are asked again after 2 s');
   },
 );
 

@@ -10,13 +10,24 @@ export const PART_MAX = 500;
 export const OPEN_MIN = 32;
 /** A question without an answer is asked again after this time (ms). */
 export const AGAIN_MS = 2000;
+/**
+ * The same for one of `soon`, while at most OPEN_MIN questions are open: with each beacon. In a cut of less than 1.5 s both
+ * relays stay up. When the first member came meanwhile, neither knew of the other, and for up to 2 s each gave the floor.
+ */
+export const SOON_AGAIN_MS = 200;
+
+interface Question {
+  /** When it was asked (monotonic ms). */
+  readonly atMs: number;
+  readonly isSoon: boolean;
+}
 
 interface Asked {
   /** Asked first: sessions wait. */
   readonly soon: Set<number>;
   readonly later: Set<number>;
-  /** Talkgroups asked about, and when (monotonic ms), from old to new. */
-  readonly open: Map<number, number>;
+  /** Talkgroups asked about. */
+  readonly open: Map<number, Question>;
   /** Of `later`, none is asked beyond this number of open ones. */
   openMax: number;
 }
@@ -64,8 +75,7 @@ export class Asking {
           room--;
           asked.soon.delete(number);
           asked.later.delete(number);
-          asked.open.delete(number); // it is the newest from now on
-          asked.open.set(number, nowMs);
+          asked.open.set(number, { atMs: nowMs, isSoon: which === 'soon' });
           const numbers = taken.get(relay) ?? [];
           numbers.push(number);
           taken.set(relay, numbers);
@@ -91,13 +101,17 @@ export class Asking {
 
   /** What was not answered is to be asked again. */
   repeat(nowMs: number): void {
-    for (const asked of this.relays.values())
-      for (const [number, atMs] of asked.open) {
-        if (nowMs - atMs < AGAIN_MS) break;
+    for (const asked of this.relays.values()) {
+      const areFew = asked.open.size <= OPEN_MIN;
+      for (const [number, { atMs, isSoon }] of asked.open) {
+        const waitedMs = nowMs - atMs;
+        if (isSoon && areFew && waitedMs >= SOON_AGAIN_MS) asked.soon.add(number);
+        if (waitedMs < AGAIN_MS) continue;
         asked.open.delete(number);
         asked.later.add(number);
         asked.openMax = OPEN_MIN;
       }
+    }
   }
 
   /** The relay is down. */
