@@ -47,6 +47,7 @@ t.test('a seed plays the same history twice', async (t) => {
 /** Histories of seeds that broke a promise once, and the rule that was wrong. */
 const ONCE: Readonly<Record<number, string>> = {
   23115: 'the first members of two relays came in a short cut, and neither heard of the other for 2 s',
+  42129: 'a home whose last member came back took an emergency for a grant that it had taken away',
 };
 
 for (const [seed, was] of Object.entries(ONCE))
@@ -71,7 +72,7 @@ const FOUND: Partial<Record<Fault, readonly number[]>> = {
   'old parts are taken for new ones': [9, 14],
   'a refusal is not kept for its relay': [2, 19],
   'a revoked first frame is not answered': [301, 491],
-  'an emergency counts as other speech': [15],
+  'an emergency counts as other speech': [45],
   'a healed split is seen late': [15, 22],
 };
 /** Histories that are tried when none of those does, because the histories changed. */

@@ -94,3 +94,30 @@ t.test(
     t.pass(`${RUNS} histories`);
   },
 );
+
+t.test('a relay gives later turns in a talkgroup that left its memory and came back', async (t) => {
+  const link = { ...linkAlone, view: () => ({ home: 1, relays: [1, 2] }), want() {}, sendVerdicts() {} };
+  const authority = createSharedAuthority({
+    counts: newCounts().floor,
+    limits: { talkersMax: 32, talksPerUser: 2 },
+    bursts: { remoteIn: () => new Set<never>() },
+    onVerdicts() {},
+    link,
+  });
+  const talker = { session: 1, user: userIdOf({ user: 1 }), priority: 1, isAdmin: false, inEmergency: false };
+  let nowMs = 1000;
+  const turnIn = (talkgroup: Talkgroup) => {
+    authority.viewed(talkgroup, nowMs);
+    nowMs += 200; // no other relay tells its part
+    authority.expire(talkgroup, nowMs);
+    authority.tell(talkgroup, [{ kind: 'frame', claim: talker }], nowMs);
+    const { count } = authority.placedOf(talkgroup, 1)?.turn ?? { count: 0 };
+    authority.tell(talkgroup, [{ kind: 'release', session: 1, code: 'released' }], nowMs);
+    authority.forget(talkgroup);
+    return count;
+  };
+  const row = talkgroupRow({ floor_mode: 'single' });
+  const first = turnIn(new Talkgroup(row));
+  t.ok(first > 0);
+  t.ok(turnIn(new Talkgroup(row)) > first);
+});

@@ -65,8 +65,11 @@ export function createSharedAuthority(options: SharedOptions): SharedAuthority {
   const { link } = options;
   const shared = newSharedCounts();
   const floors = new Map<Talkgroup, SharedFloor>();
-  /** Of floors that are not kept: a turn that was given again would be taken for the first one. */
-  const given = new WeakMap<Talkgroup, Turn>();
+  /**
+   * Of floors that are not kept, by the number of the talkgroup: a turn that was given again would be taken for the first one.
+   * The talkgroup itself leaves memory with its last member here. 40 bytes for each one until it is deleted.
+   */
+  const given = new Map<number, Turn>();
   let asks = 0;
   let parts = 0;
   /** Parts of floors that no session uses, asked for since `idleSinceMs`. */
@@ -83,14 +86,14 @@ export function createSharedAuthority(options: SharedOptions): SharedAuthority {
   function floorOf(talkgroup: Talkgroup): SharedFloor {
     const known = floors.get(talkgroup);
     if (known !== undefined) return known;
-    const floor = new SharedFloor(own, talkgroup, given.get(talkgroup) ?? NO_TURN);
+    const floor = new SharedFloor(own, talkgroup, given.get(talkgroup.number) ?? NO_TURN);
     floors.set(talkgroup, floor);
     return floor;
   }
 
   function drop(talkgroup: Talkgroup): void {
     const floor = floors.get(talkgroup);
-    if (floor !== undefined) given.set(talkgroup, floor.lastGiven);
+    if (floor !== undefined && floor.lastGiven.count > 0) given.set(talkgroup.number, floor.lastGiven);
     floors.delete(talkgroup);
   }
 
@@ -98,6 +101,7 @@ export function createSharedAuthority(options: SharedOptions): SharedAuthority {
   function remove(talkgroup: Talkgroup, nowMs: number): void {
     floors.get(talkgroup)?.delete(nowMs);
     floors.delete(talkgroup);
+    given.delete(talkgroup.number);
   }
 
   /** Settings that this relay has not read yet count at once. */
