@@ -25,16 +25,25 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
   const { nats, node, station, metric } = three;
   const others = (at: number) => PLACES.filter((one) => one !== at);
 
-  /** Resolves in the middle of a burst of this node: without one, or with its end on the way, none would be cut off. */
-  const isTalking = (at: Place) =>
-    eventually(() => {
+  /** Sends the signal in the middle of a burst of this node: without one, or with its end on the way, none would be cut off. */
+  async function signalInBurst(at: Place, signal: NodeJS.Signals): Promise<number> {
+    const { talker, speech } = station(at);
+    speech.goesOn();
+    const sinceMs = performance.now();
+    await eventually(() => {
       for (const other of others(at)) {
-        const { session } = station(at).talker;
-        const burst = station(other).ear.bursts.findLast((one) => one.session === session);
+        const { ear } = station(other);
+        const burst = ear.bursts.findLast(({ session }) => session === talker.session);
         const heard = burst?.indices.length ?? 0;
-        if (burst?.end !== null || heard < 3 || heard > 20) throw new Error('not in the middle of a burst');
+        if (burst?.end !== null || heard < 3 || (ear.saidOf.get(talker.session) ?? 0) <= sinceMs + 1)
+          throw new Error('not in the middle of a burst');
       }
     });
+    const atMs = performance.now();
+    node(at).signal(signal);
+    speech.mayEnd();
+    return atMs;
+  }
 
   t.test(
     'a NATS server that is killed costs some frames, told as missed, and no change of reach',
@@ -83,14 +92,13 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
   t.test('a node that freezes: its bursts end elsewhere, and begin again when it goes on', async (t) => {
     for (const at of PLACES) {
       const { session } = station(at).talker;
-      await isTalking(at);
-      const frozenAtMs = performance.now();
-      node(at).signal('SIGSTOP');
+      const frozenAtMs = await signalInBurst(at, 'SIGSTOP');
       const ended = await Promise.all(
         others(at).map((other) =>
           eventually(() => {
             const last = station(other).ear.bursts.findLast((one) => one.session === session)?.end;
-            if (last?.code !== 'disconnected' || last.atMs < frozenAtMs) throw new Error('not ended');
+            if (last?.code !== 'disconnected' || last.atMs < frozenAtMs)
+              throw new Error(`not ended: ${JSON.stringify(last)}, frozen at ${frozenAtMs}`);
             return last.atMs - frozenAtMs;
           }),
         ),
@@ -110,9 +118,7 @@ t.test('nodes and servers that die or freeze', { skip: unless('nats-server') }, 
   t.test('a node that is killed: its bursts end elsewhere, and its radios come back', async (t) => {
     for (const at of PLACES) {
       const { session } = station(at).talker;
-      await isTalking(at);
-      const killedAtMs = performance.now();
-      node(at).signal('SIGKILL');
+      const killedAtMs = await signalInBurst(at, 'SIGKILL');
       await node(at).exit();
       for (const other of others(at)) {
         const end = await eventually(() => {

@@ -61,13 +61,16 @@ export interface SharedAuthority extends Authority {
 const IDLE_PARTS_MAX = 50;
 const IDLE_MS = 20;
 
+/** The last turns of so many talkgroups without members here are kept. Then the oldest is forgotten: 4 MB. */
+const GIVEN_MAX = 100_000;
+
 export function createSharedAuthority(options: SharedOptions): SharedAuthority {
   const { link } = options;
   const shared = newSharedCounts();
   const floors = new Map<Talkgroup, SharedFloor>();
   /**
    * Of floors that are not kept, by the number of the talkgroup: a turn that was given again would be taken for the first one.
-   * The talkgroup itself leaves memory with its last member here. 40 bytes for each one until it is deleted.
+   * The talkgroup itself leaves memory with its last member here. 40 bytes each.
    */
   const given = new Map<number, Turn>();
   let asks = 0;
@@ -93,8 +96,12 @@ export function createSharedAuthority(options: SharedOptions): SharedAuthority {
 
   function drop(talkgroup: Talkgroup): void {
     const floor = floors.get(talkgroup);
-    if (floor !== undefined && floor.lastGiven.count > 0) given.set(talkgroup.number, floor.lastGiven);
     floors.delete(talkgroup);
+    if (floor === undefined || floor.lastGiven.count === 0) return;
+    given.delete(talkgroup.number); // it is the newest from now on
+    given.set(talkgroup.number, floor.lastGiven);
+    const [oldest] = given.keys();
+    if (given.size > GIVEN_MAX && oldest !== undefined) given.delete(oldest);
   }
 
   /** The talkgroup is deleted. What begins before this relay has read so ends with the read. */

@@ -39,8 +39,10 @@ export interface Ear {
   readonly oldestOf: Map<number, number>;
   readonly lags: Lag[];
   readonly reaches: { readonly reach: string; readonly atMs: number }[];
-  /** Frames of each session. */
+  /** When the last frame of each session was heard. */
   readonly lastOf: Map<number, number>;
+  /** When the last frame of each session that was heard was said. */
+  readonly saidOf: Map<number, number>;
 }
 
 /** Speech that was said so long ago (ms) is old: 500 ms and what a receiver may lag, and room for a loaded machine. */
@@ -48,7 +50,16 @@ const OLD_MS = 3000;
 
 function listenTo(radio: Radio, name: string): Ear {
   const oldestOf = new Map<number, number>();
-  const ear: Ear = { name, bursts: [], faults: [], oldestOf, lags: [], reaches: [], lastOf: new Map() };
+  const ear: Ear = {
+    name,
+    bursts: [],
+    faults: [],
+    oldestOf,
+    lags: [],
+    reaches: [],
+    lastOf: new Map(),
+    saidOf: new Map(),
+  };
   const running = new Map<number, HeardBurst>();
   const begin = (session: number, burst: number) => {
     const one: HeardBurst = {
@@ -87,6 +98,7 @@ function listenTo(radio: Radio, name: string): Ear {
       const [index = 0, saidAtMs = 0] = Buffer.from(payload).toString().split(' ').map(Number);
       const one = running.get(sender);
       ear.lastOf.set(sender, atMs);
+      ear.saidOf.set(sender, saidAtMs);
       if (one?.burst !== burst)
         ear.faults.push(`${name}: a frame of ${sender}.${burst}, which is not running`);
       else if (index <= (one.indices.at(-1) ?? 0))
@@ -105,30 +117,47 @@ function listenTo(radio: Radio, name: string): Ear {
   return ear;
 }
 
+interface Speech {
+  stop(): void;
+  /** Until `mayEnd` is called, the burst does not end, or the next one when none is running. Its frames go on. */
+  goesOn(): void;
+  mayEnd(): void;
+}
+
 /** Speaks bursts until it is stopped, or its socket is gone. A burst may be broken off anywhere. */
-function talk(radio: Radio, talkgroup: number): () => void {
-  let at = 0;
+function talk(radio: Radio, talkgroup: number): Speech {
+  let index = 0;
+  let silence = 0;
+  let isEndless = false;
   let dueMs = performance.now();
   const step = () => {
     if (radio.socket.readyState !== radio.socket.OPEN) return;
-    const index = (at++ % (BURST_FRAMES + PAUSE_FRAMES)) + 1;
-    if (index <= BURST_FRAMES)
-      radio.speaks(talkgroup, `${index} ${Math.round(performance.now())}`, {
-        start: index === 1,
-        end: index === BURST_FRAMES,
-      });
+    if (silence > 0) silence--;
+    else {
+      const end = ++index >= BURST_FRAMES && !isEndless;
+      radio.speaks(talkgroup, `${index} ${Math.round(performance.now())}`, { start: index === 1, end });
+      if (end) [index, silence] = [0, PAUSE_FRAMES];
+    }
     dueMs += FRAME_MS;
     timer = setTimeout(step, Math.max(0, dueMs - performance.now()));
   };
   let timer = setTimeout(step, 0);
-  return () => clearTimeout(timer);
+  return {
+    stop: () => clearTimeout(timer),
+    goesOn: () => {
+      isEndless = true;
+    },
+    mayEnd: () => {
+      isEndless = false;
+    },
+  };
 }
 
 export interface Station {
   readonly talker: Radio;
   readonly listener: Radio;
   readonly ear: Ear;
-  readonly stop: () => void;
+  readonly speech: Speech;
 }
 
 export interface ThreeNodes {
@@ -198,7 +227,7 @@ export async function threeNodes(
     const listener = await node(at).radioOf(bob);
     const ear = listenTo(listener, `listener ${at}`);
     const talker = await talkerOf(at, ann, listener);
-    stations[at] = { talker, listener, ear, stop: talk(talker, group.number) };
+    stations[at] = { talker, listener, ear, speech: talk(talker, group.number) };
   }
   /** Linux chooses the thread of a connection. */
   async function talkerOf(at: Place, person: Person, listener: Radio): Promise<Radio> {
@@ -212,7 +241,7 @@ export async function threeNodes(
 
   const station = (at: Place) => stations[at] as Station;
   t.teardown(() => {
-    for (const { stop } of stations) stop();
+    for (const { speech } of stations) speech.stop();
   });
 
   const metric = (at: Place, series: string) => metricOf(node(at).metrics, series);
@@ -284,7 +313,7 @@ export async function threeNodes(
       });
     },
     async restart(at) {
-      station(at).stop();
+      station(at).speech.stop();
       for (const { socket } of [station(at).talker, station(at).listener]) socket.terminate();
       nodes[at] = await start(at);
       await staff(at);
