@@ -636,7 +636,7 @@ t.test(
 );
 
 t.test(
-  'a question that somebody waits for is asked again with each beacon, while few are open',
+  'a question that a session waits for is asked again with each beacon, while few are open',
   async (t) => {
     const asking = new Asking();
     const again = (nowMs: number) => {

@@ -112,6 +112,7 @@ export function createNodes(options: NodesOptions) {
   const judge = new ReachJudge(startedAtMs);
   const delay = newHistogram(LOOP_DELAYS_MS);
   let repliedAtMs = Number.NEGATIVE_INFINITY;
+  let isReplying = false;
   let isSampling = false;
   let isClosed = false;
 
@@ -184,10 +185,21 @@ export function createNodes(options: NodesOptions) {
       relayLog.reached(from, true, nowMs());
       options.came(from);
     }
-    // It hears us sooner, and so do those that came at the same time.
-    if (nowMs() - repliedAtMs < REPLY_MS) return;
-    repliedAtMs = nowMs();
-    beacon();
+    reply();
+  }
+
+  /** A relay that came hears us sooner so. Those that come within `REPLY_MS` of a reply get the next one together. */
+  function reply(): void {
+    if (isReplying) return;
+    const answer = () => {
+      isReplying = false;
+      repliedAtMs = nowMs();
+      beacon();
+    };
+    const waitMs = repliedAtMs + REPLY_MS - nowMs();
+    if (waitMs <= 0) return answer();
+    isReplying = true;
+    clock.after(waitMs, () => guarded(answer));
   }
 
   function lose(other: number, wasUp: boolean): void {
