@@ -291,6 +291,10 @@ t.test('the floor', async (t) => {
     await s.admin.patch(`/talkgroups/${group.id}`, { name: 'events, renamed' });
     await request(chief, group, { priority: 7 });
     chief.speaks(group.number, 'two', { start: true, end: true });
+    await toldEverywhere(
+      group.radios,
+      ({ type, session }) => type === 'TALK_ENDED' && session === chief.session,
+    );
     await chief.asks({ type: 'EMERGENCY_ACK', emergency_id });
     await chief.asks({ type: 'EMERGENCY_CLEAR', emergency_id });
     for (const radio of group.radios) {

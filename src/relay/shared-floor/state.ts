@@ -41,10 +41,10 @@ export interface SharedServices extends SharedOptions {
 }
 
 /**
- * What a session of another relay has is ended here so much later (ms) than at that relay, which ends it and says so. A cut of
- * a second must not hide from the home that a lost socket returned.
+ * What a session of another relay has is ended here so much later (ms) than at that relay, which ends it and says so. A cut
+ * must not hide from the home that a lost socket returned: after 1,500 ms that relay is down, and a part is repeated after 300.
  */
-const LEEWAY_MS = 500;
+const LEEWAY_MS = 1800;
 
 export class SharedState implements Known {
   readonly talkgroup: Talkgroup;
