@@ -111,8 +111,8 @@ export function createNodes(options: NodesOptions) {
   const startedAtMs = nowMs();
   const judge = new ReachJudge(startedAtMs);
   const delay = newHistogram(LOOP_DELAYS_MS);
+  /** Of the last reply, or of the next one. */
   let repliedAtMs = Number.NEGATIVE_INFINITY;
-  let isReplying = false;
   let isSampling = false;
   let isClosed = false;
 
@@ -190,16 +190,11 @@ export function createNodes(options: NodesOptions) {
 
   /** A relay that came hears us sooner so. Those that come within `REPLY_MS` of a reply get the next one together. */
   function reply(): void {
-    if (isReplying) return;
-    const answer = () => {
-      isReplying = false;
-      repliedAtMs = nowMs();
-      beacon();
-    };
-    const waitMs = repliedAtMs + REPLY_MS - nowMs();
-    if (waitMs <= 0) return answer();
-    isReplying = true;
-    clock.after(waitMs, () => guarded(answer));
+    const atMs = nowMs();
+    if (repliedAtMs > atMs) return; // the next one is due
+    repliedAtMs = Math.max(atMs, repliedAtMs + REPLY_MS);
+    if (repliedAtMs === atMs) beacon();
+    else clock.after(repliedAtMs - atMs, () => guarded(beacon));
   }
 
   function lose(other: number, wasUp: boolean): void {
