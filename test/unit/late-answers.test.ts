@@ -318,6 +318,20 @@ t.test('each press that waits has an answer of its own', async (t) => {
   answer();
 });
 
+t.test('a press of which no frame was kept is a burst of 0 frames, before the next one', async (t) => {
+  const { ann, wait, answerAll, frames, words, relay } = await pair();
+  t.teardown(() => relay.close());
+  for (const press of [5, 10])
+    for (let frame = 0; frame < press; frame++) {
+      ann.speaks({ start: frame === 0, end: press === 5 && frame === 4 });
+      wait(40);
+    }
+  t.equal(frames().dropped.unanswered, 9, 'the first press, and of the second what is older than 200 ms');
+  answerAll();
+  const press = ['FLOOR_GRANTED', 'TALK_STARTED', 'TALK_ENDED released'];
+  t.same(words(ann), [...press, ...press.slice(0, 2)]);
+});
+
 t.test('eight texts about a talkgroup wait there, and those of other talkgroups do not', async (t) => {
   const { ann, answerAll, relay } = await pair();
   t.teardown(() => relay.close());

@@ -97,11 +97,12 @@ export class Ask {
     return frame !== this.first && (flagsOf(frame) & START) !== 0;
   }
 
-  /** Its END must not be lost with it: the frame behind it begins the next burst. */
+  /** The end of its press and the beginning of another must not be lost with it: the frame behind it begins a burst. */
   private displace(frame: WaitingFrame): void {
     this.waiting.splice(this.waiting.indexOf(frame), 1);
     const [next] = this.frames();
-    if ((flagsOf(frame) & END) !== 0 && next !== undefined) addFlag(next, START);
+    const isBetween = (flagsOf(frame) & END) !== 0 || this.isPress(frame);
+    if (isBetween && next !== undefined) addFlag(next, START);
   }
 
   private frames(): WaitingFrame[] {
