@@ -6,6 +6,7 @@ import { percentilesOf } from '../figures/plots.js';
 import type { Goal, Plot } from '../figures/result.js';
 import type { Hop, HopTask, HopTurn, Seats, SideName } from '../generator/loads/hop.js';
 import type { Target } from '../radios/raw-radio.js';
+import { scoutsFor } from '../radios/scouts.js';
 import type { Bench } from '../scenario.js';
 import type { Relay } from '../servers/relay.js';
 import { enlist } from '../servers/users.js';
@@ -51,13 +52,13 @@ export async function playHops(bench: Bench, pair: Pair, load: HopLoad): Promise
   const { talkgroups, frames, rounds } = load;
   const name = `${(talkgroups * AUDIENCE.framesPerSecond).toLocaleString('en')} frames/s`;
   const { database, near, far, cpuOf, sharePort } = pair;
-  /** Each side has its own talkgroups and users. Behind all of them the scout, who has none. */
+  /** Each side has its own talkgroups and users. Behind all of them the scouts, who have none. */
   const sides = Object.keys(MEMBERS) as SideName[]; // its own keys
   const talkgroupOf = sides.flatMap((side, at) =>
     Array.from({ length: MEMBERS[side] * talkgroups }, (_, place) => at * talkgroups + (place % talkgroups)),
   );
   const users = await enlist(database, {
-    users: talkgroupOf.length + 1,
+    users: talkgroupOf.length + (sharePort ? scoutsFor(talkgroupOf.length) : 0),
     talkgroups: Array.from({ length: sides.length * talkgroups }, () => 'open' as const),
     memberOf: (user) => talkgroupOf.slice(user, user + 1),
   });
@@ -67,7 +68,7 @@ export async function playHops(bench: Bench, pair: Pair, load: HopLoad): Promise
   const seats = (): Seats => ({ talkers: rows.shift() ?? [], near: [], far: [] });
   const hop = await bench.generate<HopTask, Hop>(new URL('../generator/loads/hop.js', import.meta.url), {
     ...{ near, far, cpuOf },
-    scout: sharePort ? (users.at(-1)?.token ?? '') : null,
+    scouts: sharePort ? users.slice(talkgroupOf.length).map(({ token }) => token) : null,
     sides: {
       unheard: seats(),
       local: { ...seats(), near: rows.shift() ?? [] },

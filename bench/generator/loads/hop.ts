@@ -15,8 +15,8 @@ export interface HopTask {
   /** Two nodes, or twice the same one, whose two threads share its port. */
   readonly near: Target;
   readonly far: Target;
-  /** Token of a user without talkgroups, who finds out where connections lead. null: `near` and `far` are two nodes. */
-  readonly scout: string | null;
+  /** Tokens of users without talkgroups, who find out where connections lead. null: `near` and `far` are two nodes. */
+  readonly scouts: readonly string[] | null;
   /** Whose CPU time is read: of processes by name, or of all threads of one process. */
   readonly cpuOf: { readonly processes: Readonly<Record<string, number>> } | { readonly threadsOf: number };
   /** A talker in each talkgroup. */
@@ -114,11 +114,11 @@ interface Doors {
   far(): Target;
 }
 
-async function openDoors({ near, far, scout, sides }: HopTask): Promise<Doors> {
-  if (scout === null) return { near: () => near, far: () => far };
+async function openDoors({ near, far, scouts, sides }: HopTask): Promise<Doors> {
+  if (scouts === null) return { near: () => near, far: () => far };
   const all = Object.values(sides);
   const nearRadios = all.reduce((sum, seats) => sum + seats.talkers.length + seats.near.length, 0);
-  const [here = [], there = []] = await scoutPorts(near, scout, nearRadios);
+  const [here = [], there = []] = await scoutPorts(near, scouts, nearRadios);
   const next = (ports: Iterator<number>): Target => {
     const { value, done } = ports.next();
     if (done === true) throw new RangeError('more radios than local ports');
