@@ -53,21 +53,8 @@ export interface RestParts {
 
 /** The routes of all features. Until one is called, they use only the settings. */
 export function restRoutes(parts: RestParts) {
-  const {
-    config,
-    database,
-    tell,
-    lists,
-    passwords,
-    limits,
-    keyring,
-    sealing,
-    proofs,
-    isEnforced,
-    storeFix,
-    wsPort,
-    consoleFolder,
-  } = parts;
+  const { config, database, tell, lists, passwords, limits, keyring } = parts;
+  const { sealing, proofs, isEnforced, storeFix, wsPort, consoleFolder } = parts;
   const { PASSWORD_MIN_LENGTH: passwordLengthMin, REGISTRATION: registration } = config;
   return [
     authRoutes({

@@ -22,8 +22,10 @@ export const errors = {
 } as const;
 /** Why the server rejected a message, or a frame for a reason other than floor control. */
 export type ErrorCode = keyof typeof errors;
+/** Those that answer no JSON message. */
+export const framesOnly = ['bad_frame', 'listen_only', 'encryption_unannounced'] as const;
 /** The same for a JSON message. */
-export type TextRefusal = Exclude<ErrorCode, 'bad_frame' | 'listen_only' | 'encryption_unannounced'>;
+export type TextRefusal = Exclude<ErrorCode, (typeof framesOnly)[number]>;
 /** The same for a frame. */
 export type FrameRefusal = Extract<
   ErrorCode,

@@ -29,7 +29,7 @@ import { withoutZeros } from '../log.js';
 import { trustIn } from '../proxies.js';
 import { certificateFiles } from '../tls/certificate.js';
 import { systemClock } from './clock.js';
-import { openBus } from './compose/bus.js';
+import { type Log, openBus } from './compose/bus.js';
 import { createRelay, type RelayOptions } from './hub/relay.js';
 import type { Bus } from './nodes/bus.js';
 import type { RelayFigures, RelaySide } from './relay-side.js';
@@ -90,12 +90,6 @@ const LOOK_MS = 5;
 
 /** Descriptors that the database, the log or a restart of either may need when all others are taken. */
 const DESCRIPTORS_OF_OTHERS = 64;
-
-interface Log {
-  info(fields: object, message: string): void;
-  warn(fields: object, message: string): void;
-  error(fields: object, message: string): void;
-}
 
 export interface RelaySideOptions {
   readonly config: Config;

@@ -169,7 +169,7 @@ function heardWithClock(t: Test) {
     emergencies: {} as EmergenciesElsewhere, // none is raised
     floor: { counts: newFloorCounts(), limits: { talkersMax: 32, talksPerUser: 2 }, onVerdicts: nothing },
     movesOf: () => undefined,
-    sessions: { keepMs: 0, max: 0, where: () => 'none', give: () => null },
+    sessions: { keepMs: 0, max: 0, has: () => false, give: () => null },
     ...{ adopt: nothing, noticed: nothing, located: nothing },
     fair: { at: () => fairMs },
     clock,

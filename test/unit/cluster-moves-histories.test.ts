@@ -74,7 +74,7 @@ function world() {
         sessions: {
           keepMs: 60_000,
           max: 100,
-          where: (key) => (bookOf(relay).has(key) ? 'parked' : 'none'),
+          has: (key) => bookOf(relay).has(key),
           give(key) {
             const session = bookOf(relay).get(key);
             if (session === undefined) return null;

@@ -64,17 +64,8 @@ export class Listed {
     return this.ids.size > 0 && nowMs - this.heardAtMs >= OVERDUE_MS;
   }
 
-  /** The relay cannot be reached any more. */
-  lost(): void {
-    this.end('lost');
-  }
-
-  /** The talkgroup has no receiver here any more. */
-  forget(): void {
-    this.end('forget');
-  }
-
-  private end(how: 'lost' | 'forget'): void {
+  /** The relay cannot be reached any more, or the talkgroup has no receiver here any more. */
+  end(how: 'lost' | 'forget'): void {
     const ids = [...this.ids.keys()];
     this.ids.clear();
     for (const id of ids) this.services.emergencies[how](id, this.services.relay);

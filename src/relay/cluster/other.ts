@@ -278,6 +278,6 @@ export class Other {
   /** The talkgroup has no receiver here any more. */
   dropAll(): void {
     this.bursts.dropAll();
-    this.emergencies.forget();
+    this.emergencies.end('forget');
   }
 }

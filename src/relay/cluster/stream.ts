@@ -218,7 +218,7 @@ export class Stream {
   /** The relays have no receivers of the talkgroup any more, or cannot be reached. */
   drop(...relays: readonly number[]): void {
     for (const relay of relays) this.end(relay, 'disconnected');
-    for (const relay of relays) this.others.get(relay)?.emergencies.lost();
+    for (const relay of relays) this.others.get(relay)?.emergencies.end('lost');
     if (relays.filter((relay) => this.others.delete(relay)).length === 0) return;
     this.sum();
     this.connect();

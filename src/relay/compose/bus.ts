@@ -25,7 +25,7 @@ interface NatsAccess {
   readonly name: string;
 }
 
-interface Log {
+export interface Log {
   info(fields: object, message: string): void;
   warn(fields: object, message: string): void;
   error(fields: object, message: string): void;

@@ -1,32 +1,35 @@
 // Holds what the relay counts as plain numbers, because the hot path increments them.
 import { type Close, closes } from '../../protocol/closes.js';
-import type { TextRefusal } from '../../protocol/codes.js';
-import { type FloorCounts, newFloorCounts } from './floor-counts.js';
+import { type ErrorCode, errors, framesOnly, type TextRefusal } from '../../protocol/codes.js';
+import { type FloorCounts, newFloorCounts, zeros } from './floor-counts.js';
 
-export type DropReason =
+/** Why the relay dropped a frame. */
+const dropReasons = [
   /** The socket has no session any more, or its token was rejected. */
-  | 'no_session'
+  'no_session',
   /** More than the relay keeps until WELCOME, or the socket got no WELCOME. */
-  | 'before_welcome'
+  'before_welcome',
   /** It waited too long for WELCOME. */
-  | 'too_old'
-  | 'bad_frame'
-  | 'not_member'
-  | 'listen_only'
-  | 'rate_limited'
+  'too_old',
+  'bad_frame',
+  'not_member',
+  'listen_only',
+  'rate_limited',
   /** All sockets of the user together exceeded their budget. */
-  | 'over_budget'
-  | 'too_many_talkgroups'
-  | 'withdrawn'
+  'over_budget',
+  'too_many_talkgroups',
+  'withdrawn',
   /** Clear where it must be encrypted, or encrypted otherwise than announced. */
-  | 'encryption'
+  'encryption',
   /** It belongs to a burst that the server ended or denied. */
-  | 'muted'
+  'muted',
   /** The first frame of a burst that floor control denied. */
-  | 'denied'
+  'denied',
   /** It waited for floor control: for more than 200 ms, or the answer was to ask again later. */
-  | 'unanswered'
-  | 'no_burst';
+  'unanswered',
+  'no_burst',
+] as const;
+export type DropReason = (typeof dropReasons)[number];
 
 export interface Counts {
   /** Frames of sessions. Each is relayed, or dropped with a reason. */
@@ -102,41 +105,10 @@ export const newCounts = (): Counts => ({
   resumed: 0,
   forgotten: 0,
   failed: 0,
-  dropped: {
-    no_session: 0,
-    before_welcome: 0,
-    too_old: 0,
-    bad_frame: 0,
-    not_member: 0,
-    listen_only: 0,
-    rate_limited: 0,
-    over_budget: 0,
-    too_many_talkgroups: 0,
-    withdrawn: 0,
-    encryption: 0,
-    muted: 0,
-    denied: 0,
-    unanswered: 0,
-    no_burst: 0,
-  },
+  dropped: zeros(dropReasons),
   textsDropped: { no_session: 0, before_welcome: 0 },
   textsIn: 0,
-  textsRefused: {
-    bad_message: 0,
-    unknown_type: 0,
-    not_member: 0,
-    not_holder: 0,
-    too_many_talkgroups: 0,
-    rate_limited: 0,
-    unknown_device: 0,
-    unknown_emergency: 0,
-    forbidden: 0,
-    unavailable: 0,
-    encryption_required: 0,
-    encryption_off: 0,
-    stale_epoch: 0,
-    keys_forbidden: 0,
-  },
+  textsRefused: zeros(textRefusals()),
   handshakes: { loading: 0, admitted: 0, refused: zeros(reasonsTo('handshake')) },
   notUpgraded: zeros(NO_UPGRADE),
   closed: zeros([...CLOSE_CODES, 'other']),
@@ -169,13 +141,8 @@ export function countNotUpgraded({ notUpgraded }: Counts, status: number): void 
   add(notUpgraded, String(status));
 }
 
-/** Counts a session's socket that the relay closes. */
-export function countOurClose({ closes }: Counts, { reason }: Close): void {
-  add(closes, reason);
-}
-
-/** Counts a session's socket that uWebSockets.js dropped without a close frame. */
-export function countEngineDrop({ closes }: Counts, reason: EngineDrop): void {
+/** Counts a session's socket that the relay closes, or uWebSockets.js drops without a close frame. */
+export function countOurClose({ closes }: Counts, reason: string): void {
   add(closes, reason);
 }
 
@@ -183,9 +150,10 @@ function add(counts: Record<string, number>, name: string): void {
   counts[name] = (counts[name] ?? 0) + 1;
 }
 
-/** A series begins at 0: a series that began with its first event would show no change. */
-const zeros = (names: Iterable<string | number>): Record<string, number> =>
-  Object.fromEntries([...names].map((name) => [name, 0]));
+const textRefusals = () =>
+  (Object.keys(errors) as ErrorCode[]).filter(
+    (code): code is TextRefusal => !framesOnly.some((one) => one === code),
+  );
 
 const reasonsTo = (who: 'handshake' | 'session') =>
   Object.values(closes)

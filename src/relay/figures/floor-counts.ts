@@ -1,6 +1,6 @@
 // Holds what floor control counts.
 import { type Histogram, newHistogram } from '../../histogram.js';
-import type { DenyCode, EndCode } from '../../protocol/codes.js';
+import { type DenyCode, type EndCode, ends } from '../../protocol/codes.js';
 
 /** Why floor control denies a request or a first frame. */
 export type Denial = Extract<DenyCode, 'busy' | 'queue_full' | 'forbidden'>;
@@ -26,21 +26,13 @@ export const newFloorCounts = (): FloorCounts => ({
   queued: 0,
   granted: 0,
   denied: { busy: 0, queue_full: 0, forbidden: 0 },
-  ended: {
-    released: 0,
-    silence: 0,
-    too_long: 0,
-    preempted: 0,
-    disconnected: 0,
-    left: 0,
-    deleted: 0,
-    disabled: 0,
-    rate_limited: 0,
-    mode: 0,
-    collision: 0,
-  },
+  ended: zeros(ends),
   waits: newHistogram(WAITS_MS),
 });
+
+/** A series begins at 0: a series that began with its first event would show no change. */
+export const zeros = <Name extends string | number>(names: Iterable<Name>) =>
+  Object.fromEntries([...names].map((name) => [name, 0])) as Record<Name, number>;
 
 /** Of floors that several relays share. Plain numbers, counted since the start. */
 export interface SharedCounts {

@@ -17,19 +17,9 @@ export interface Sampled {
   bytesOut: number;
 }
 
-export interface Sampling {
-  readonly sampled: Sampled;
-  /** Whether the next frame is the sample. Each tick sets it. The hot path reads nothing else. */
-  isArmed: boolean;
-  /** false: only the length of the next sample is taken. */
-  isTimed: boolean;
-  /** Takes a relayed frame as the sample. `receivedAtMs` is monotonic. */
-  take(receivedAtMs: number, bytes: number): void;
-  /** Called with every tick: frames relayed since the last one, and the copies that went out. */
-  add(framesIn: number, framesOut: number): void;
-}
+export type Sampling = ReturnType<typeof createSampling>;
 
-export function createSampling({ nowMs, soon }: Pick<Clock, 'nowMs' | 'soon'>): Sampling {
+export function createSampling({ nowMs, soon }: Pick<Clock, 'nowMs' | 'soon'>) {
   const sampled: Sampled = { latency: newHistogram(LATENCY_MS), framesOut: 0, bytesIn: 0, bytesOut: 0 };
   let receivedAtMs = 0;
   let frameBytes = 0;
@@ -37,18 +27,22 @@ export function createSampling({ nowMs, soon }: Pick<Clock, 'nowMs' | 'soon'>): 
   // Runs after uWebSockets.js has written everything published in this turn to the sockets.
   const close = () => observe(sampled.latency, nowMs() - receivedAtMs);
 
-  const sampling: Sampling = {
+  const sampling = {
     sampled,
+    /** Whether the next frame is the sample. Each tick sets it. The hot path reads nothing else. */
     isArmed: true,
+    /** false: only the length of the next sample is taken. */
     isTimed: true,
-    take(atMs, bytes) {
+    /** Takes a relayed frame as the sample. `atMs` is monotonic. */
+    take(atMs: number, bytes: number): void {
       sampling.isArmed = false;
       frameBytes = bytes;
       if (!sampling.isTimed) return;
       receivedAtMs = atMs;
       soon(close);
     },
-    add(framesIn, framesOut) {
+    /** Called with every tick: frames relayed since the last one, and the copies that went out. */
+    add(framesIn: number, framesOut: number): void {
       sampled.framesOut += framesOut;
       sampled.bytesIn += framesIn * frameBytes;
       sampled.bytesOut += framesOut * frameBytes;

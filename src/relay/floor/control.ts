@@ -8,7 +8,7 @@ import type { Bursts } from './bursts.js';
 import { DISPATCHER_PRIORITY_MAX, FRAME_PRIORITY } from './claim.js';
 import type { MovedBurst } from './moved-burst.js';
 import type { Removal } from './state.js';
-import { forget, hasPart, type Talk } from './talk.js';
+import { forget, hasPart, isTalking, type Talk } from './talk.js';
 
 /** After the relay itself answered a question with `retry_later`, the session may ask again after this time (ms). */
 const RETRY_MS = 200;
@@ -206,9 +206,6 @@ export function createFloorControl(options: FloorControlOptions) {
     figures: () => ({ bursts: bursts.count, queued: authority.queued() }),
   };
 }
-
-/** In a function, because the authority changes the claim behind the compiler's back. */
-const isTalking = ({ claim }: Talk) => claim === 'talks';
 
 /** It returned and sent no frame since: T1 runs, and neither the end of its socket nor another return stops T1. */
 const hasReturnedSilent = ({ relayed, relayedAtReturn }: Talk) => relayed === relayedAtReturn;

@@ -39,10 +39,6 @@ export const follow = (floor: Floor, event: FloorEvent, nowMs: number): Step =>
 
 const NO_TALKS: TalkLimits = { talkersMax: 0, talksPerUser: 0 };
 
-/** Grants the floor to queued sessions, when it is free or they may take it: a floor that was made anew. */
-export const serveQueue = (floor: Floor, nowMs: number, limits: TalkLimits): Step =>
-  serve(floor, nowMs, limits);
-
 function apply(floor: Floor, event: FloorEvent, nowMs: number, limits: TalkLimits): Step {
   switch (event.kind) {
     case 'request':
@@ -156,7 +152,7 @@ function withdraw(floor: Floor, session: number): Floor {
 }
 
 /** Grants the floor to queued sessions with a socket that would get it by a request now. */
-function serve(floor: Floor, nowMs: number, limits: TalkLimits): Step {
+export function serve(floor: Floor, nowMs: number, limits: TalkLimits): Step {
   const won = serveOne(floor, nowMs, limits);
   return won === null ? unchanged(floor) : both(won, serve(won.floor, nowMs, limits));
 }

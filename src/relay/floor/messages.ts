@@ -99,26 +99,15 @@ export const floorRevoked = ({ membership, burst }: Talk, code: RevokeCode) =>
 export const talkStarted = (talk: Talk, event: number) =>
   textOf({ type: 'TALK_STARTED', event, ...talkBody(talk) });
 
-export const talkEnded = (talk: Talk, event: number, code: EndCode, durationMs: number) =>
-  textOf({
-    type: 'TALK_ENDED',
-    talkgroup_id: talk.talkgroup.id,
-    event,
-    session: talk.session.number,
-    burst: talk.burst,
-    code,
-    duration_ms: Math.round(durationMs),
-    frames: talk.frames,
-  });
-
 /** A burst of another relay, without what only a snapshot has. */
 export const talkerOf = ({ frames, sequence, ...talker }: RunningTalker): Talker => talker;
 
 export const remoteStarted = (talker: RunningTalker, event: number) =>
   textOf({ ...talkerOf(talker), type: 'TALK_STARTED', event }); // whatever the other relay said
 
-export const remoteEnded = (
-  { talkgroup_id, session, burst }: RunningTalker,
+/** Of any relay. */
+export const talkEnded = (
+  { talkgroup_id, session, burst }: Draft<Talker>,
   event: number,
   { code, durationMs, frames }: { code: EndCode; durationMs: number; frames: number },
 ) =>

@@ -22,6 +22,7 @@ import {
   talkStarted,
 } from './messages.js';
 import { resume } from './moved.js';
+import { sessionOf } from './state.js';
 import { forget, type Talk } from './talk.js';
 
 export interface OutcomesOptions {
@@ -194,8 +195,11 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
 
   function end(talk: Talk, code: EndCode, nowMs: number): void {
     bursts.delete(talk);
-    fanout.event(talk.feed, (event) => talkEnded(talk, event, code, nowMs - talk.startedAtMs));
-    talk.feed.elsewhere?.ended(talk, code, nowMs - talk.startedAtMs);
+    const durationMs = nowMs - talk.startedAtMs;
+    fanout.event(talk.feed, (event) =>
+      talkEnded(talkBody(talk), event, { code, durationMs, frames: talk.frames }),
+    );
+    talk.feed.elsewhere?.ended(talk, code, durationMs);
     const { crypto } = talk;
     forget(talk);
     talk.cryptoBefore = code === 'silence' ? crypto : null;
@@ -230,6 +234,3 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
     goOn(nowMs);
   };
 }
-
-const sessionOf = (verdict: Verdict) =>
-  'holder' in verdict ? verdict.holder.claim.session : verdict.session;

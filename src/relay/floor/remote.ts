@@ -16,7 +16,7 @@ import type { Sampling } from '../figures/sampling.js';
 import type { Talkgroup } from '../members/members.js';
 import type { Bursts, RemoteTalk } from './bursts.js';
 import { EMERGENCY_PRIORITY, FRAME_PRIORITY } from './claim.js';
-import { missedFrames, remoteEnded, remoteStarted } from './messages.js';
+import { missedFrames, remoteStarted, talkEnded } from './messages.js';
 
 /** Time (ms) between two MISSED about one burst. */
 const MISSED_MS = 500;
@@ -117,7 +117,7 @@ export class RemoteBurst implements Source, RemoteTalk {
     }
     this.drop();
     const ended = { code, frames, durationMs: durationMs ?? nowMs - this.startedAtMs };
-    services.fanout.event(feed, (event) => remoteEnded(this.talker, event, ended));
+    services.fanout.event(feed, (event) => talkEnded(this.talker, event, ended));
   }
 
   /** Its session is here now, and the burst goes on as its own behind so many frames. Those that did not come are missed. */

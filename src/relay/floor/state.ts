@@ -91,6 +91,10 @@ export type Outcome =
   /** An emergency began or ended, and with it the priority of this grant. */
   | { readonly kind: 'changed'; readonly holder: Holder };
 
+/** Of an outcome, or a verdict. */
+export const sessionOf = (of: { readonly session: number } | { readonly holder: Holder }): number =>
+  'holder' in of ? of.holder.claim.session : of.session;
+
 export interface Step {
   readonly floor: Floor;
   readonly outcomes: readonly Outcome[];

@@ -170,6 +170,9 @@ export class Talk implements Source {
 /** Whether it has the floor, waits for it, or asks for it. */
 export const hasPart = (talk: Talk) => talk.claim !== 'none';
 
+/** In a function, because floor control changes the claim behind the compiler's back. */
+export const isTalking = ({ claim }: Talk) => claim === 'talks';
+
 /** It has nothing of the floor any more. What it asks, it goes on asking. */
 export function forget(talk: Talk): void {
   talk.claim = talk.ask === null ? 'none' : 'asks';

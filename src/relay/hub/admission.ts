@@ -74,22 +74,8 @@ const HANDSHAKES_AT_ONCE = 64;
 const HANDSHAKES_PER_MINUTE = 300;
 
 export function createAdmission(options: AdmissionOptions) {
-  const {
-    started,
-    closing,
-    load,
-    arrive,
-    seek,
-    takeNumber,
-    newSession,
-    sessions,
-    parking,
-    socketsPerUser,
-    rejections,
-    nowMs,
-    counts,
-    log,
-  } = options;
+  const { started, closing, load, arrive, seek, takeNumber, newSession } = options;
+  const { sessions, parking, socketsPerUser, rejections, nowMs, counts, log } = options;
   const atOnce = Math.max(HANDSHAKES_AT_ONCE, 2 * socketsPerUser);
   const handshakes = createBuckets({ atOnce, perMinute: HANDSHAKES_PER_MINUTE });
   function mayTry(who: string): boolean {

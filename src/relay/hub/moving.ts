@@ -177,17 +177,18 @@ export function createMoving(options: MovingOptions) {
     parking.park(session, at, Math.min(leftMs, limits.resumeMs));
   }
 
+  function movableAt(key: string, user: string): Session | null {
+    const session = parking.at(hashOf(key), user as UserId);
+    return session === null || isTooBig(session) ? null : session;
+  }
+
   const movable: MovableSessions = {
     keepMs: limits.resumeMs,
     max: limits.sessionsParked,
-    where(key, user) {
-      const session = parking.at(hashOf(key), user as UserId);
-      if (session === null || isTooBig(session)) return 'none';
-      return session.isLive ? 'live' : 'parked';
-    },
+    has: (key, user) => movableAt(key, user) !== null,
     give(key, user, to) {
-      const session = parking.at(hashOf(key), user as UserId);
-      if (session === null || isTooBig(session)) return null;
+      const session = movableAt(key, user);
+      if (session === null) return null;
       let moved: MovedSession | null = null;
       sessions.attempt(session, () => {
         moved = leave(session, to);

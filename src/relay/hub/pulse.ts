@@ -29,17 +29,12 @@ export interface PulseOptions {
   readonly log: { error(fields: object, message: string): void };
 }
 
-export interface Pulse {
-  readonly figures: PulseFigures;
-  stop(): void;
-}
-
 /** Waking up costs a tenth of a millisecond, whatever there is to do: at 20 ms an idle relay used 1 % of a core. */
 export const PULSE_MS = 50;
 /** By the clock all of them, for under load the timer comes late. */
 const OFTEN_MS = 100;
 const SELDOM_MS = 1000;
-export function startPulse(options: PulseOptions): Pulse {
+export function startPulse(options: PulseOptions) {
   const { clock, fair, fanout, floor, sampling, pings, unanswered, fail, often, seldom, log } = options;
   const { nowMs } = clock;
   const figures: PulseFigures = { delay: newHistogram(LOOP_DELAYS_MS), lagMsMax: 0 };

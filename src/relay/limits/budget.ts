@@ -9,11 +9,11 @@ export interface Rate {
 
 /** The settings that the budgets follow from. */
 export interface Rates {
-  /** Of one session in one talkgroup. */
+  /** Of one session in one talkgroup. All sockets of a user together: twice that. */
   readonly framesPerSecond: number;
-  /** Of all sockets of a user in one talkgroup. */
+  /** Of payload of all sockets of a user in one talkgroup. */
   readonly userBytesPerSecond: number;
-  /** What the frames of all sockets of a user may cost: one for each receiver of each frame. */
+  /** Frames sent to receivers for all sockets of a user, beyond one stream of `framesPerSecond`. */
   readonly userDeliveriesPerSecond: number;
 }
 

@@ -16,8 +16,6 @@ export interface AlarmsOptions {
   readonly unixMs: () => number;
 }
 
-export type Alarms = ReturnType<typeof createAlarms>;
-
 export function createAlarms({ raisers, fanout, counts, nowMs, unixMs }: AlarmsOptions) {
   /** With a position that the members have not been told of. Never more than there are open emergencies. */
   const untold = new Set<Raiser>();

@@ -38,10 +38,6 @@ export function createDevices(unixMs: () => number) {
   const marks: { readonly atMs: number; readonly change: number }[] = [];
 
   return {
-    get size() {
-      return byId.size;
-    },
-
     get lastChange() {
       return lastChange;
     },

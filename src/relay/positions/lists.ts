@@ -39,7 +39,6 @@ interface Entry {
   isReading: boolean;
   dueAtMs: number;
   readAtMs: number;
-  times: number;
 }
 
 export type Lists = ReturnType<typeof createLists>;
@@ -86,8 +85,7 @@ export function createLists({ devices, nowMs, changed, log }: ListsOptions) {
     const { list } = entry;
     const isFirst = !list.isRead;
     entry.readAtMs = nowMs();
-    entry.times++;
-    entry.dueAtMs = Math.min(entry.dueAtMs, entry.readAtMs + (entry.times === 1 ? SOON_MS : OFTEN_MS));
+    entry.dueAtMs = Math.min(entry.dueAtMs, entry.readAtMs + (isFirst ? SOON_MS : OFTEN_MS));
     const change = list.show(shown);
     count(entry, list.size);
     if (!isFirst && change.came.length + change.gone.length > 0) changed(list, change);
@@ -151,7 +149,7 @@ export function createLists({ devices, nowMs, changed, log }: ListsOptions) {
       const list = new List(devices);
       const entry: Entry = {
         ...{ list, read: source, waiting: [], counted: 0, uses: 0, isReading: false },
-        ...{ dueAtMs: Number.POSITIVE_INFINITY, readAtMs: Number.NEGATIVE_INFINITY, times: 0 },
+        ...{ dueAtMs: Number.POSITIVE_INFINITY, readAtMs: Number.NEGATIVE_INFINITY },
       };
       entries.set(list, entry);
       count(entry, expected);

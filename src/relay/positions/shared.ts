@@ -25,8 +25,6 @@ export interface SharedTalkgroup {
   readonly rounds: Map<WatchInterval, Round>;
 }
 
-export type SharedTalkgroups = ReturnType<typeof createShared>;
-
 export function createShared({ lists, read, publisher, counts, nowMs, unixMs }: SharedOptions) {
   const byId = new Map<TalkgroupId, SharedTalkgroup>();
   /** In the order in which they published last. */

@@ -1,10 +1,10 @@
 // Writes the messages that concern one session: WELCOME, SUBSCRIBED, SYNCED, TALKGROUP_JOINED, TALKGROUP_LEFT, ERROR.
 import type { Ref, Refused, Snapshot } from '../../protocol/bodies.js';
-import { type ErrorCode, errors, type Reach } from '../../protocol/codes.js';
+import { type ErrorCode, errors } from '../../protocol/codes.js';
 import { type Draft, type ServerMessageOf, textOf } from '../../protocol/server-messages.js';
 import { budgetIn } from '../limits/budget.js';
 import type { Talkgroup, User } from '../members/members.js';
-import type { SessionLimits } from './services.js';
+import type { SessionServices } from './services.js';
 
 /** What an ERROR names of the message or frame. */
 export interface ErrorAbout {
@@ -33,19 +33,10 @@ const withSnapshots = (
   { snapshots }: Part,
 ) => `${JSON.stringify(message).slice(0, -1)},"talkgroups":[${snapshots.join(',')}]}`;
 
-/** What WELCOME says of the relay. */
-interface WelcomeServices {
-  readonly limits: SessionLimits;
-  /** Unix time (ms). */
-  readonly unixMs: () => number;
-  /** undefined: the relay has no bus. */
-  readonly reach: () => Reach | undefined;
-}
-
 export const welcomeText = (
   { number, user }: { readonly number: number; readonly user: User },
   resume: { readonly resume_token: string; readonly resumed: boolean },
-  { limits, unixMs, reach }: WelcomeServices,
+  { limits, unixMs, reach }: Pick<SessionServices<never>, 'limits' | 'unixMs' | 'reach'>,
   first: Part & { readonly total: number },
 ) =>
   withSnapshots(

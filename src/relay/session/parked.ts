@@ -16,8 +16,6 @@ interface Entry<One> {
   at: number;
 }
 
-export type Parked<One extends Owned> = ReturnType<typeof createParked<One>>;
-
 /** Nothing is parked. Each change costs the logarithm of the number of users, a look nothing. */
 export function createParked<One extends Owned>() {
   const orders = new Map<One, number>();

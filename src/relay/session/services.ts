@@ -9,20 +9,15 @@ import type { Sampling } from '../figures/sampling.js';
 import type { Bursts } from '../floor/bursts.js';
 import type { TalkLimits } from '../floor/capacity.js';
 import type { FloorControl } from '../floor/control.js';
+import type { Rates } from '../limits/budget.js';
 import type { LiveSession, Membership } from '../members/members.js';
 import type { Pings } from '../reception/pings.js';
 import type { ReceptionServices } from '../reception/receiver.js';
 import type { Parking, Resumable } from './parking.js';
 
 /** The settings that a session follows. */
-export interface SessionLimits extends TalkLimits {
+export interface SessionLimits extends TalkLimits, Rates {
   readonly frameBytes: number;
-  /** Of one session in one talkgroup. All sockets of a user together: twice that. */
-  readonly framesPerSecond: number;
-  /** Bytes of payload of all sockets of a user in one talkgroup. */
-  readonly userBytesPerSecond: number;
-  /** Frames sent to receivers for all sockets of a user, beyond one stream of `framesPerSecond`. */
-  readonly userDeliveriesPerSecond: number;
   readonly textBytes: number;
   /** JSON messages that a client may send. */
   readonly controlPerSecond: number;

@@ -15,10 +15,12 @@ import type { Arrival, LastRefusal } from './arrival.js';
 import { type ErrorAbout, errorText, talkgroupJoined, talkgroupLeft, welcomeText } from './messages.js';
 import type { Resumable } from './parking.js';
 import { followKeys, withdraw } from './permissions.js';
-import { judgePong } from './pongs.js';
 import type { SessionServices } from './services.js';
 import { Telling } from './telling.js';
 import { type Sender, Uplink } from './uplink.js';
+
+/** The engine pings a silent socket only, seconds apart. */
+const EMPTY_PONGS_MS_MIN = 1000;
 
 /** Thousands live at once: one class, and its rarely used parts are made when they are first needed. */
 export class Session implements Receiver, Sender, Resumable {
@@ -127,8 +129,15 @@ export class Session implements Receiver, Sender, Resumable {
     if (this.allowance(nowMs).isFloodOfPings(nowMs)) this.close(closes.rate_limited);
   }
 
+  /** It answers our ping, or one of the engine, which are empty and few. One that nothing asked for counts as a ping. */
   ponged(payload: ArrayBuffer): void {
-    judgePong(this, payload, this.services);
+    const nowMs = this.services.nowMs();
+    const sinceMs = nowMs - this.heardAtMs;
+    this.heardAtMs = nowMs;
+    const isOfEngine = payload.byteLength === 0 && sinceMs >= EMPTY_PONGS_MS_MIN;
+    if (isOfEngine || (payload.byteLength > 0 && this.reception.pong(payload, nowMs))) return;
+    this.services.counts.strayPongs++;
+    this.pinged();
   }
 
   missed(memberships?: ReadonlySet<Membership>): void {
@@ -219,7 +228,7 @@ export class Session implements Receiver, Sender, Resumable {
     this.detach();
     old.getUserData().session = null; // so the engine's callback counts nothing
     countClose(this.services.counts, closes.resumed.code);
-    countOurClose(this.services.counts, closes.resumed);
+    countOurClose(this.services.counts, closes.resumed.reason);
     old.end(closes.resumed.code, closes.resumed.reason);
   }
 
@@ -228,7 +237,7 @@ export class Session implements Receiver, Sender, Resumable {
     const { peer } = this;
     if (this.isOver || (peer === null && close.isResumable)) return;
     const { code, reason } = close;
-    if (peer !== null) countOurClose(this.services.counts, close);
+    if (peer !== null) countOurClose(this.services.counts, reason);
     try {
       if (close.isResumable) this.park();
       else this.end(talkEnd);

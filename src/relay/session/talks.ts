@@ -8,12 +8,11 @@ import {
   readSequence,
   START,
 } from '../../protocol/frame.js';
-import type { FloorControl } from '../floor/control.js';
-import { hasPart, Talk, type TalkSession } from '../floor/talk.js';
+import { hasPart, isTalking, Talk, type TalkSession } from '../floor/talk.js';
 import { expectedOf, fits, judgeBurst, misfitOf } from '../members/crypto.js';
 import { type Membership, mayBeClear, mayTalk, type User } from '../members/members.js';
 import type { Reception } from '../reception/reception.js';
-import type { SessionLimits } from './services.js';
+import type { UplinkServices } from './services.js';
 
 /** Of one session at once, for a console that talks in several: each frame is sent once per talkgroup. */
 const TALKGROUPS_TALKING_MAX = 8;
@@ -48,22 +47,17 @@ export interface Speaker extends TalkSession {
   readonly reception: Pick<Reception, 'subscriptionTo'>;
 }
 
-export interface TalksServices {
-  readonly limits: SessionLimits;
-  readonly floor: Pick<FloorControl, 'begin' | 'release'>;
-}
-
 /** Made when the session first talks or asks to. */
 export class Talks {
   private readonly session: Speaker;
-  private readonly services: TalksServices;
+  private readonly services: UplinkServices;
   /** By talkgroup number. */
   private readonly talks = new Map<number, Talk>();
 
   private readonly forget: (talk: Talk) => void;
 
   /** Calls `forget` with a talk that is to be deleted. */
-  constructor(session: Speaker, services: TalksServices, forget: (talk: Talk) => void) {
+  constructor(session: Speaker, services: UplinkServices, forget: (talk: Talk) => void) {
     this.session = session;
     this.services = services;
     this.forget = forget;
@@ -206,6 +200,3 @@ export class Talks {
     return true;
   }
 }
-
-/** In a function, because floor control changes the claim behind the compiler's back. */
-const isTalking = ({ claim }: Talk) => claim === 'talks';

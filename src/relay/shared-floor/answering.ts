@@ -56,13 +56,10 @@ export function repeatVerdicts(state: SharedState, beforeMs: number, nowMs: numb
   for (const relay of home.sent.toRepeat(nowMs, beforeMs)) answer(state, home, relay, true, nowMs);
 }
 
-/** A home may ask for a part of a floor that no session has or asks for. false: later. */
-export type MayAskIdle = (nowMs: number) => boolean;
-
 /** Asks for the parts that are missing. */
-export function askForParts(state: SharedState, home: HomeSide, mayAskIdle: MayAskIdle, nowMs: number): void {
+export function askForParts(state: SharedState, home: HomeSide, nowMs: number): void {
   const { talkgroup, services } = state;
-  const { link, bursts } = services;
+  const { link, bursts, mayAskIdle } = services;
   const isUsed = !state.isIdle || bursts.remoteIn(talkgroup).size > 0;
   for (const relay of home.toAsk(isUsed, mayAskIdle, nowMs))
     link.want(talkgroup, relay, settingsOf(talkgroup));

@@ -10,10 +10,10 @@ import { eventOf } from './parts.js';
 import type { SharedState } from './state.js';
 
 /** Applies what a session of this relay wants. A claim keeps the number of the question with which it began. */
-export function decideOwn(state: SharedState, event: FloorEvent, nextAsk: () => number, nowMs: number): void {
+export function decideOwn(state: SharedState, event: FloorEvent, nowMs: number): void {
   if (event.kind !== 'request' && event.kind !== 'frame') return decide(state, event, nowMs);
   const { session } = event.claim;
-  state.record(session).asked ??= nextAsk();
+  state.record(session).asked ??= state.services.nextAsk();
   decide(state, event, nowMs);
   state.answersAt(session, nowMs);
   if (!state.has(session)) state.forget(session);
@@ -43,7 +43,7 @@ export function denyLate(state: SharedState, nowMs: number): void {
 }
 
 /** The mode is `open` from now on: this relay decides for its own sessions alone, also what they asked another home. */
-export function openFloor(state: SharedState, event: FloorEvent, nextAsk: () => number, nowMs: number): void {
+export function openFloor(state: SharedState, event: FloorEvent, nowMs: number): void {
   const asks = state.ownClaims().filter((one) => one.state === 'asks');
   for (const [, record] of state.records.all())
     Object.assign(record, { ask: null, turn: null, placed: null, isAlone: false });
@@ -51,6 +51,6 @@ export function openFloor(state: SharedState, event: FloorEvent, nextAsk: () => 
   state.beginHeld(nowMs);
   for (const claim of asks) {
     state.record(claim.session).asked = claim.ask;
-    decideOwn(state, eventOf(claim), nextAsk, nowMs);
+    decideOwn(state, eventOf(claim), nowMs);
   }
 }

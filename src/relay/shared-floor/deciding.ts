@@ -1,8 +1,8 @@
 // Decides a floor at its home: steps the machine with the claims of this relay's sessions and with the parts of the others.
 
-import { laterTurn, NO_TURN } from '../../protocol/turn.js';
+import { compareTurns, laterTurn, NO_TURN } from '../../protocol/turn.js';
 import { limitsBeside } from '../floor/capacity.js';
-import { serveQueue, step } from '../floor/machine.js';
+import { serve, step } from '../floor/machine.js';
 import { placesToTell } from '../floor/queue.js';
 import {
   type FloorEvent,
@@ -10,6 +10,7 @@ import {
   holderOf,
   type Outcome,
   type Step,
+  sessionOf,
   takenFrom,
 } from '../floor/state.js';
 import { answer, placedAt, tellOthers } from './answering.js';
@@ -17,9 +18,9 @@ import type { Part, PartClaim, Placed } from './bodies.js';
 import { type HomeSide, TURN_GAP } from './home-side.js';
 import { asHeard, partsMs } from './open-bursts.js';
 import { without } from './own-claims.js';
-import { arrivals, eventOf, isHolding, partDiff, settingsOf } from './parts.js';
-import { holderOfNone, rebuild } from './rebuild.js';
-import { type SharedState, sessionOf } from './state.js';
+import { arrivals, eventOf, holderFrom, isHolding, partDiff } from './parts.js';
+import { rebuild } from './rebuild.js';
+import type { SharedState } from './state.js';
 
 /** Applies an event of a session of any relay. */
 export function decide(
@@ -144,8 +145,7 @@ export function keepAhead(state: SharedState, isFenced: boolean, nowMs: number):
   if (home === null || !home.isGathered || holder === undefined) return;
   const turn = state.of(holder.claim.session).turn;
   const top = laterTurn(home.top, state.turnsHere.top);
-  const isAhead =
-    turn !== null && turn.count >= top.count && (turn.count > top.count || turn.home >= top.home);
+  const isAhead = turn !== null && compareTurns(turn, top) >= 0;
   if (isAhead && !(isFenced && holder.startedAtMs !== null)) {
     for (const [session, { placed }] of state.records.held) state.orderAgain(session, placed, nowMs);
     return;
@@ -229,7 +229,7 @@ export function makeAnew(state: SharedState, home: HomeSide, nowMs: number): voi
 }
 
 function make(state: SharedState, home: HomeSide, nowMs: number): void {
-  const { services, talkgroup, turnsHere } = state;
+  const { services, turnsHere } = state;
   services.shared.rebuilt++;
   const before = state.floor;
   const own = state.ownClaims();
@@ -238,17 +238,15 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
   const others = home
     .claims(before, (session) => state.of(session).turn, isLeft ? null : played)
     .map((claim) => asHeard(state, claim));
-  const settings = settingsOf(talkgroup);
-  const { mode, maxTalkMs } = before;
   const isStale = (session: number) => home.isStale(session, nowMs);
-  const built = rebuild([...own, ...others], { ...settings, mode, maxTalkMs }, isStale, nowMs);
+  const built = rebuild([...own, ...others], before, isStale, nowMs);
   home.restart(TURN_GAP, turnsHere.seen);
   const asked = new Map(state.records.asks.map(({ claim, sinceMs }) => [claim.session, sinceMs]));
   for (const [, record] of state.records.all()) record.ask = null;
   const outcomes: Outcome[] = [];
   for (const { claim, code } of built.ended) {
     if (home.isForeign(claim.session)) home.refuse(claim.session, { is: 'revoked', code });
-    else outcomes.push(...takenFrom(holderOf(before, claim.session) ?? holderOfNone(claim), code));
+    else outcomes.push(...takenFrom(holderFrom(claim, nowMs), code));
   }
   for (const { claim, code } of built.denied) {
     if (home.isForeign(claim.session)) home.refuse(claim.session, { is: 'denied', code });
@@ -270,7 +268,7 @@ function make(state: SharedState, home: HomeSide, nowMs: number): void {
     state.answersAt(session, asked.get(session) ?? nowMs);
     if (!state.has(session)) state.forget(session);
   }
-  const served = serveQueue(state.floor, nowMs, services.limits);
+  const served = serve(state.floor, nowMs, services.limits);
   for (const place of placesToTell([], served.floor.waiting)) {
     const known = state.of(place.session).queued;
     if (state.isOwn(place.session) && known?.position !== place.position)

@@ -4,7 +4,7 @@ import type { EndCode } from '../../protocol/codes.js';
 import type { Turn } from '../../protocol/turn.js';
 import type { ClaimEvent } from '../floor/authority.js';
 import type { Talkgroup } from '../members/members.js';
-import { askForParts, type MayAskIdle, repeatVerdicts, tellOthers } from './answering.js';
+import { askForParts, repeatVerdicts, tellOthers } from './answering.js';
 import { decideOwn, denyLate, hearEnd, openFloor } from './at-home.js';
 import type { MovedClaim, Part, PartClaim, PartVerdicts } from './bodies.js';
 import { decide, keepAhead, loseSessions, makeAnew, takePart } from './deciding.js';
@@ -17,16 +17,9 @@ import { PartSender } from './part-sender.js';
 import { withAges } from './parts.js';
 import { type SharedServices, SharedState } from './state.js';
 
-export interface SharedFloorServices extends SharedServices {
-  /** Numbers that this relay has not used before. They grow. */
-  readonly nextAsk: () => number;
-  readonly nextV: () => number;
-  readonly mayAskIdle: MayAskIdle;
-}
-
 export class SharedFloor {
   readonly state: SharedState;
-  private readonly services: SharedFloorServices;
+  private readonly services: SharedServices;
   private readonly sender: PartSender;
   /** The relay that decided when this one last looked, null: none did. */
   private homeSeen: number | null = null;
@@ -37,7 +30,7 @@ export class SharedFloor {
   private isStrange = false;
 
   /** `given` is the last turn that this relay ever gave in the talkgroup. */
-  constructor(services: SharedFloorServices, talkgroup: Talkgroup, given: Turn) {
+  constructor(services: SharedServices, talkgroup: Talkgroup, given: Turn) {
     this.services = services;
     this.given = given;
     const state = new SharedState(services, talkgroup);
@@ -45,7 +38,7 @@ export class SharedFloor {
     this.sender = new PartSender({
       nextV: services.nextV,
       claims: () => state.ownClaims(),
-      send: (claims) => this.homeSeen !== null && this.sendPart(this.homeSeen, claims),
+      send: (claims, nowMs) => this.homeSeen !== null && this.sendPart(this.homeSeen, nowMs, claims),
     });
   }
 
@@ -76,8 +69,8 @@ export class SharedFloor {
   tell(event: ClaimEvent, nowMs: number): void {
     const { state } = this;
     this.look(nowMs);
-    if (state.decides) decideOwn(state, event, this.services.nextAsk, nowMs);
-    else if (followClaim(state, event, this.services.nextAsk, nowMs)) this.changed(nowMs);
+    if (state.decides) decideOwn(state, event, nowMs);
+    else if (followClaim(state, event, nowMs)) this.changed(nowMs);
   }
 
   private changed(nowMs: number): void {
@@ -87,21 +80,18 @@ export class SharedFloor {
 
   private sendPart(
     to: number,
+    nowMs: number,
     claims: readonly PartClaim[] = this.state.ownClaims(),
     isFenced = false,
   ): void {
-    const { state, sender, nowMs } = this;
+    const { state, sender } = this;
     sender.renew();
     if (sender.v === 0) sender.v = this.services.nextV(); // a home takes a part without a number for an old one
     state.services.link.sendPart(state.talkgroup, to, state.partOf(claims, sender.v, isFenced, nowMs));
   }
 
-  /** Of the call under way. */
-  private nowMs = 0;
-
   /** Sees who decides now. */
   look(nowMs: number): void {
-    this.nowMs = nowMs;
     const { state, services } = this;
     const { link } = services;
     if (state.isOpen) return;
@@ -126,7 +116,7 @@ export class SharedFloor {
       const sessions = home.forget(relay);
       if (home.isGathered) loseSessions(state, sessions, nowMs);
     }
-    if (home.isWanting) askForParts(state, home, services.mayAskIdle, nowMs);
+    if (home.isWanting) askForParts(state, home, nowMs);
     if (!home.isGathered && home.isComplete(partsMs(state), nowMs)) makeAnew(state, home, nowMs);
   }
 
@@ -202,7 +192,7 @@ export class SharedFloor {
     this.letGo();
     this.sender.stop();
     this.homeSeen = null;
-    openFloor(state, event, this.services.nextAsk, nowMs);
+    openFloor(state, event, nowMs);
   }
 
   /** One relay decides from now on. Of the bursts of this relay the oldest one goes on until it has. */
@@ -226,7 +216,7 @@ export class SharedFloor {
     const { state } = this;
     this.letGo();
     this.sender.stop();
-    deleteClaims(state, this.services.nextAsk, nowMs);
+    deleteClaims(state, nowMs);
   }
 
   /** Ends what took too long. A relay ends what its own sessions have, and says so. */
@@ -282,7 +272,7 @@ export class SharedFloor {
   /** A home that is new asks for the part. */
   wanted(by: number, nowMs: number): void {
     this.look(nowMs);
-    this.sendPart(by);
+    this.sendPart(by, nowMs);
   }
 
   /** A burst that is over here goes on elsewhere. */
@@ -291,7 +281,7 @@ export class SharedFloor {
     const { state } = this;
     if (state.decides) return keepAhead(state, true, nowMs);
     if (this.homeSeen === null || state.home !== null) return;
-    this.sendPart(this.homeSeen, state.ownClaims(), true);
+    this.sendPart(this.homeSeen, nowMs, state.ownClaims(), true);
   }
 
   /** The stream of another relay says that the burst with this turn ended. */
@@ -302,7 +292,6 @@ export class SharedFloor {
   }
 
   ready(turn: Turn, nowMs: number): void {
-    this.nowMs = nowMs;
     this.state.ready(turn, nowMs);
   }
 }

@@ -8,7 +8,6 @@ import { MovedSessions } from './moved-sessions.js';
 import { talkingClaim } from './parts.js';
 import { Refusals, type Refused } from './refusals.js';
 import { SentVerdicts } from './sent-verdicts.js';
-import { begunOf, seenIn, type Told, topOf } from './told.js';
 import type { PlayedTalk } from './turns/plays.js';
 
 /** A relay whose sessions have something of the floor, and which tells no part for this time (ms), has lost it: four parts. */
@@ -22,6 +21,17 @@ const WANT_MS = 40;
 const WANT_MS_MAX = 1000;
 const SHORT_PAUSES = 3;
 const NOT_ASKED = { times: 0, askedMs: Number.NEGATIVE_INFINITY };
+
+/** The last part of one relay. */
+interface Told {
+  readonly v: number;
+  readonly claims: readonly PartClaim[];
+  /** Of sessions that have moved on. */
+  readonly over: readonly PartClaim[];
+  readonly top: Turn;
+  /** When it came (monotonic ms). */
+  readonly atMs: number;
+}
 
 export class HomeSide {
   private readonly relay: number;
@@ -95,16 +105,6 @@ export class HomeSide {
       this.wanted.set(relay, { times: times + 1, askedMs: nowMs });
       return [relay];
     });
-  }
-
-  private hasLapsed(relay: number): boolean {
-    return this.lapsed.has(relay);
-  }
-
-  /** No part came for too long. It is asked for again. */
-  private missPart(relay: number): void {
-    this.lapsed.add(relay);
-    this.wanted.set(relay, NOT_ASKED);
   }
 
   /** Its part is here. */
@@ -185,13 +185,9 @@ export class HomeSide {
 
   /** Forgets the relay. The answer is its sessions, but for those that are moving: another relay may tell of them. */
   forget(relay: number): readonly number[] {
-    const moving = new Set(
-      this.claimsFrom(relay)
-        .filter((one) => one.isMoving)
-        .map((one) => one.session),
-    );
+    const moving = this.claimsFrom(relay).flatMap(({ session, isMoving }) => (isMoving ? [session] : []));
     const sessions = [...this.relayOf].flatMap(([session, of]) =>
-      of === relay && !moving.has(session) ? [session] : [],
+      of === relay && !moving.includes(session) ? [session] : [],
     );
     for (const session of sessions) {
       this.relayOf.delete(session);
@@ -203,9 +199,10 @@ export class HomeSide {
     return sessions;
   }
 
-  /** No part came for too long. The answer is the sessions of the relay. */
+  /** No part came for too long. It is asked for again. The answer is the sessions of the relay. */
   lapse(relay: number): readonly number[] {
-    this.missPart(relay);
+    this.lapsed.add(relay);
+    this.wanted.set(relay, NOT_ASKED);
     return this.forget(relay);
   }
 
@@ -252,22 +249,28 @@ export class HomeSide {
   isStale(session: number, nowMs: number): boolean {
     const relay = this.relayOf.get(session) ?? this.relay;
     const part = this.parts.get(relay);
-    return this.hasLapsed(relay) || (part !== undefined && nowMs - part.atMs >= STALE_MS);
+    return this.lapsed.has(relay) || (part !== undefined && nowMs - part.atMs >= STALE_MS);
   }
 
   /** Turns of the talkgroup that the others have told of, and those given here. */
   get seen(): Turn {
-    return seenIn(this.parts.values(), this.given);
+    let seen = laterTurn(this.given, this.top);
+    for (const { claims } of this.parts.values())
+      for (const { turn } of claims) if (turn !== null) seen = laterTurn(seen, turn);
+    return seen;
   }
 
   /** The highest turn that plays or ended at one of the others. */
   get top(): Turn {
-    return topOf(this.parts.values());
+    return [...this.parts.values()].reduce((top, part) => laterTurn(top, part.top), NO_TURN);
   }
 
   /** The last turn with which a burst is known to have begun at one of the others. */
   get begun(): Turn {
-    return begunOf(this.parts.values());
+    let begun = NO_TURN;
+    for (const { claims } of this.parts.values())
+      for (const { state, turn } of claims) if (state === 'talks' && turn) begun = laterTurn(begun, turn);
+    return begun;
   }
 
   /** A turn after all of these. */

@@ -36,16 +36,11 @@ export const RETRY_MS = 500;
 export const UNPLACED = { isFirstFrame: false, placedOf: () => null };
 
 /** What happened to claims here. true: the home must be told. */
-export function followClaim(
-  state: SharedState,
-  event: ClaimEvent,
-  nextAsk: () => number,
-  nowMs: number,
-): boolean {
+export function followClaim(state: SharedState, event: ClaimEvent, nowMs: number): boolean {
   switch (event.kind) {
     case 'request':
     case 'frame':
-      return ask(state, event, nextAsk, nowMs);
+      return ask(state, event, nowMs);
     case 'release':
     case 'removed':
     case 'lost':
@@ -72,7 +67,6 @@ export function followClaim(
 function ask(
   state: SharedState,
   event: Extract<ClaimEvent, { kind: 'request' | 'frame' }>,
-  nextAsk: () => number,
   nowMs: number,
 ): boolean {
   const { claim } = event;
@@ -98,7 +92,9 @@ function ask(
   if (!isFirstFrame) state.services.counts.requests++;
   const queue = event.kind === 'request' && event.queue;
   const askedAtMs = place?.sinceMs ?? nowMs;
-  state.record(session).ask = { ask: nextAsk(), claim, isFirstFrame, queue, askedAtMs, sinceMs: nowMs };
+  state.record(session).ask = {
+    ...{ ask: state.services.nextAsk(), claim, isFirstFrame, queue, askedAtMs, sinceMs: nowMs },
+  };
   return true;
 }
 
@@ -123,7 +119,7 @@ function withdraw(
 }
 
 /** The talkgroup is deleted: whatever the sessions of this relay have ends. */
-export function deleteClaims(state: SharedState, nextAsk: () => number, nowMs: number): void {
+export function deleteClaims(state: SharedState, nowMs: number): void {
   const { holders, waiting } = state.floor;
   const ending = new Set([
     ...state.records.asks.map(({ claim }) => claim.session),
@@ -131,8 +127,7 @@ export function deleteClaims(state: SharedState, nextAsk: () => number, nowMs: n
     ...waiting.map(({ session }) => session).reverse(),
     ...holders.map(({ claim }) => claim.session),
   ]);
-  for (const session of ending)
-    followClaim(state, { kind: 'removed', session, code: 'deleted' }, nextAsk, nowMs);
+  for (const session of ending) followClaim(state, { kind: 'removed', session, code: 'deleted' }, nowMs);
 }
 
 /** The floor without the session. */
@@ -177,7 +172,7 @@ export function expireClaims(state: SharedState, nowMs: number): boolean {
   let isChanged = false;
   // Before their sessions lose them, because these wait for an answer.
   for (const denied of lateGrants(state, nowMs)) {
-    denyHeld(state, denied, nowMs);
+    deny(state, denied, nowMs);
     isChanged = true;
   }
   isChanged = followStep(state, { kind: 'tick' }, nowMs) || isChanged;
@@ -187,12 +182,7 @@ export function expireClaims(state: SharedState, nowMs: number): boolean {
     if (waitedMs >= ALONE_MS && claim.inEmergency && grantAlone(state, one.claim.session, nowMs))
       isChanged = true;
     else if (waitedMs >= ASK_MS_MAX) {
-      const { session } = claim;
-      const had = waitingOf(state.floor, session) !== undefined;
-      state.floor = without(state.floor, session);
-      state.records.forget(session);
-      const denied = unanswered(session, isFirstFrame);
-      state.tell(had ? [denied, { kind: 'gone', session }] : [denied], nowMs);
+      deny(state, unanswered(claim.session, isFirstFrame), nowMs);
       isChanged = true;
     }
   }
@@ -214,13 +204,14 @@ export function* lateGrants(state: SharedState, nowMs: number): Iterable<Denied>
   }
 }
 
-/** The grant was overtaken, and the home that gave it is silent. One from the queue has no place any more. */
-function denyHeld(state: SharedState, denied: Denied, nowMs: number): void {
+/** The session is told that it gets nothing. A grant that was held back, or a place in the queue, goes with it. */
+export function deny(state: SharedState, denied: Denied, nowMs: number): void {
   const { session } = denied;
+  const had = state.has(session);
   state.drop(session);
   state.floor = without(state.floor, session);
   state.records.forget(session);
-  state.tell([denied, { kind: 'gone', session }], nowMs);
+  state.tell(had ? [denied, { kind: 'gone', session }] : [denied], nowMs);
 }
 
 /** The burst of another relay that plays here keeps the floor beside the claim, as it would at the home. */

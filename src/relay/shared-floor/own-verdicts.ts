@@ -2,11 +2,10 @@
 
 import type { RevokeCode } from '../../protocol/codes.js';
 import { compareTurns } from '../../protocol/turn.js';
-import type { Verdict } from '../floor/authority.js';
 import { priorityOf } from '../floor/claim.js';
 import { endOf, type Holder, holderOf, type Outcome, takenFrom, waitingOf } from '../floor/state.js';
 import type { PartVerdict } from './bodies.js';
-import { UNPLACED, without } from './own-claims.js';
+import { deny, UNPLACED, without } from './own-claims.js';
 import type { SharedState } from './state.js';
 
 /**
@@ -45,15 +44,11 @@ function refused(state: SharedState, verdict: Of<'denied' | 'revoked'>, nowMs: n
   if (state.of(session).left !== null) return letGo(state, verdict);
   if (one !== null) {
     if (one.ask !== verdict.ask) return false;
-    const had = waitingOf(before, session) !== undefined;
     const { isFirstFrame } = one;
     const code = verdict.is === 'denied' ? verdict.code : 'busy';
-    state.floor = without(before, session);
-    state.records.forget(session);
     state.services.counts.denied[code]++;
     if (isFirstFrame) state.deniedPresses.add(one.claim.user, code, nowMs);
-    const denied: Verdict = { kind: 'denied', session, code, isFirstFrame };
-    state.tell(had ? [denied, { kind: 'gone', session }] : [denied], nowMs);
+    deny(state, { kind: 'denied', session, code, isFirstFrame }, nowMs);
     return true;
   }
   if (state.of(session).asked !== verdict.ask) return false;

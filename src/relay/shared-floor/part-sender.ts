@@ -23,7 +23,7 @@ export interface PartSenderOptions {
   readonly nextV: () => number;
   readonly claims: () => readonly PartClaim[];
   /** Sends a part with these claims to the home, as the part `v`. */
-  readonly send: (claims: readonly PartClaim[]) => void;
+  readonly send: (claims: readonly PartClaim[], nowMs: number) => void;
 }
 
 export class PartSender {
@@ -137,7 +137,7 @@ export class PartSender {
       const next = ASKING_MS.find((ms) => this.changedAtMs + ms > nowMs);
       if (next !== undefined) this.repeatAtMs = Math.min(this.repeatAtMs, this.changedAtMs + next);
     }
-    this.options.send(claims);
+    this.options.send(claims, nowMs);
     return claims;
   }
 }

@@ -4,8 +4,8 @@
 import type { RevokeCode } from '../../protocol/codes.js';
 import { mayTalkIn, preempts, rankOf } from '../floor/claim.js';
 import { inOrder, WAITING_MAX } from '../floor/queue.js';
-import { emptyFloor, type Floor, type Holder } from '../floor/state.js';
-import type { PartClaim, Settings } from './bodies.js';
+import { emptyFloor, type Floor } from '../floor/state.js';
+import type { PartClaim } from './bodies.js';
 import { bare, holderFrom, waitingFrom } from './parts.js';
 
 export interface Rebuilt {
@@ -27,11 +27,10 @@ export interface Rebuilt {
  */
 export function rebuild(
   claims: readonly PartClaim[],
-  settings: Settings,
+  { mode, maxTalkMs }: Pick<Floor, 'mode' | 'maxTalkMs'>,
   isStale: (session: number) => boolean,
   nowMs: number,
 ): Rebuilt {
-  const { mode, maxTalkMs } = settings;
   const inState = (...states: PartClaim['state'][]) => claims.filter(({ state }) => states.includes(state));
   const holding = inState('has', 'talks').toSorted((a, b) => byRight(a, b, isStale));
   const kept = holding.find((claim) => mayTalkIn(mode, claim)) ?? null;
@@ -78,9 +77,3 @@ function codeBeside(claim: PartClaim, kept: PartClaim | null): RevokeCode {
   if (isOfOpen(claim)) return 'mode';
   return kept?.isAlone && preempts(kept, claim) ? 'preempted' : 'collision';
 }
-
-/** The holder of a claim that this relay knows nothing else of. */
-export const holderOfNone = (claim: PartClaim): Holder => ({
-  ...{ claim: bare(claim), priority: claim.priority, grantedAtMs: 0, toldAgainAtMs: null },
-  ...{ startedAtMs: null, talkMsMax: 0, lostAtMs: null },
-});

@@ -17,6 +17,7 @@ import {
   holderOf,
   leaving,
   type Outcome,
+  sessionOf,
   waitingOf,
 } from '../floor/state.js';
 import type { Talkgroup } from '../members/members.js';
@@ -38,6 +39,11 @@ export interface SharedOptions {
 
 export interface SharedServices extends SharedOptions {
   readonly shared: SharedCounts;
+  /** Numbers that this relay has not used before. They grow. */
+  readonly nextAsk: () => number;
+  readonly nextV: () => number;
+  /** A home may ask for a part of a floor that no session has or asks for. false: later. */
+  readonly mayAskIdle: (nowMs: number) => boolean;
 }
 
 /**
@@ -317,6 +323,3 @@ export class SharedState implements Known {
     return this.services.link.turns(this.talkgroup);
   }
 }
-
-export const sessionOf = (outcome: Outcome): number =>
-  'holder' in outcome ? outcome.holder.claim.session : outcome.session;

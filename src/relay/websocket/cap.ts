@@ -16,24 +16,10 @@ export interface CapOptions {
   readonly descriptorMax: number;
   /** The descriptor that a file opened now would get. */
   readonly nextDescriptor?: () => number;
-  readonly log: CapLog;
+  readonly log: { error(fields: object, message: string): void };
 }
 
-export interface CapLog {
-  error(fields: object, message: string): void;
-}
-
-export interface Cap {
-  /** A connection was accepted. False: it must be closed at once, which is counted. */
-  enters(): boolean;
-  /** A connection ended, also one that was not let in. */
-  leaves(): void;
-  /** Another connection would be refused. */
-  isFull(): boolean;
-  /** There are more connections than may stay: a handshake is answered with a close. */
-  isOver(): boolean;
-  figures(): ConnectionFigures;
-}
+export type Cap = ReturnType<typeof createCap>;
 
 export interface ConnectionFigures {
   /** Of this relay, those before their handshake included. */
@@ -57,7 +43,7 @@ export function createCap({
   descriptorMax,
   nextDescriptor = nextOf,
   log,
-}: CapOptions): Cap {
+}: CapOptions) {
   let open = 0;
   let dropped = 0;
   let accepted = 0;
@@ -87,18 +73,24 @@ export function createCap({
   }
 
   return {
-    enters() {
+    /** A connection was accepted. False: it must be closed at once, which is counted. */
+    enters(): boolean {
       const isIn = count(1) <= connectionsMax + REFUSED_AT_ONCE_MAX && looks();
       if (!isIn) refuse();
       return isIn;
     },
-    leaves() {
+    /** A connection ended, also one that was not let in. */
+    leaves(): void {
       count(-1);
     },
-    // Looks again while there are none: as long as it says so, a load balancer sends no connection that would look.
+    /**
+     * Another connection would be refused. Looks again while there are no descriptors: as long as it says so, a load balancer
+     * sends no connection that would look.
+     */
     isFull: () => inAll() >= connectionsMax || !(hasDescriptors || looks()),
+    /** There are more connections than may stay: a handshake is answered with a close. */
     isOver: () => inAll() > connectionsMax,
-    figures: () => ({ open, max: connectionsMax, dropped }),
+    figures: (): ConnectionFigures => ({ open, max: connectionsMax, dropped }),
   };
 }
 

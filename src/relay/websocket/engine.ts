@@ -7,7 +7,7 @@ import { HEADER_BYTES } from '../../protocol/frame.js';
 import { addressText } from '../../proxies.js';
 import type { CertificateFiles } from '../../tls/certificate.js';
 import type { Publisher } from '../delivery/peer.js';
-import { type Cap, type CapLog, type CapOptions, type ConnectionFigures, createCap } from './cap.js';
+import { type Cap, type CapOptions, type ConnectionFigures, createCap } from './cap.js';
 import type { EarlyMessages } from './early.js';
 import {
   answerToGet,
@@ -42,7 +42,7 @@ export interface EngineOptions extends Entrance {
   readonly openOfAll?: CapOptions['openOfAll'];
   /** Of the process: connections take descriptors below this number only. */
   readonly descriptorMax: number;
-  readonly log: CapLog;
+  readonly log: CapOptions['log'];
 }
 
 /**

@@ -15,20 +15,16 @@ export interface RenewedCertificate {
  */
 export type Renewal = 'presented' | 'changed' | 'no name left' | 'rejected';
 
-export interface Renewals {
-  present(certificate: RenewedCertificate): Renewal;
-}
-
 interface Options {
   readonly files: CertificateFiles | null;
   /** The engine reads the files, and answers new connections to these server names with them. False: it cannot use them. */
   readonly addServerNames: (patterns: readonly string[]) => boolean;
 }
 
-export function createRenewals({ files, addServerNames }: Options): Renewals {
+export function createRenewals({ files, addServerNames }: Options) {
   let presented = 0;
   return {
-    present({ digest, names }) {
+    present({ digest, names }: RenewedCertificate): Renewal {
       if (files === null) return 'rejected';
       const patterns = serverNames(names, presented);
       if (patterns === null) return 'no name left';

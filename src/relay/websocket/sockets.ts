@@ -4,10 +4,10 @@
 import { closes } from '../../protocol/closes.js';
 import type { Churn } from '../delivery/churn.js';
 import type { Peer } from '../delivery/peer.js';
-import { type Counts, countEngineDrop, countRefused, type EngineDrop } from '../figures/counts.js';
+import { type Counts, countOurClose, countRefused, type EngineDrop } from '../figures/counts.js';
 import type { Admission, Handshake, Seat } from '../hub/admission.js';
 import { byTurns } from './by-turns.js';
-import type { Cap } from './cap.js';
+import type { Cap, CapOptions } from './cap.js';
 import type { Carrier, Early, EarlyMessages } from './early.js';
 
 /** A session as its socket uses it. */
@@ -65,11 +65,7 @@ export interface SocketsOptions {
   readonly early: Pick<EarlyMessages, 'of'>;
   /** Called for each socket that is closed because the server ends. null: it has no session. */
   readonly onRestart: (session: Pick<SocketSession, 'heardAtMs'> | null) => void;
-  readonly log: CallbackLog;
-}
-
-export interface CallbackLog {
-  error(fields: object, message: string): void;
+  readonly log: CapOptions['log'];
 }
 
 /** Of a socket whose handshake this was. */
@@ -86,7 +82,7 @@ type Guarded = (callback: string, act: () => void) => void;
 
 /** Logs a throw, with the name of the callback. */
 export const guardedBy =
-  (log: CallbackLog): Guarded =>
+  (log: CapOptions['log']): Guarded =>
   (callback, act) => {
     try {
       act();
@@ -189,7 +185,7 @@ export function socketCallbacks<S extends SocketSession>(relay: SocketRelay<S>, 
       guarded('close', () =>
         ofSession(ws, (session) => {
           const drop = readDrop(code, message);
-          if (drop !== null) countEngineDrop(relay.counts, drop);
+          if (drop !== null) countOurClose(relay.counts, drop);
           relay.closed(session, code);
         }),
       );

@@ -13,7 +13,7 @@ const Age = Type.Number({ minimum: 0 });
 export type WantedSession = Static<typeof WantedSession>;
 export const WantedSession = Type.Object({ ask: U32, key: Type.String({ maxLength: 64 }), user: Id });
 
-/** Where the session is. `elsewhere`: this relay gave it to the one named. */
+/** Where the session is. `live` and `parked`: here. `elsewhere`: this relay gave it to the one named. */
 export type Found = Static<typeof Found>;
 export const Found = Type.Union([
   Type.Object({ ask: U32, where: Type.Enum(['live', 'parked', 'none'] as const) }),

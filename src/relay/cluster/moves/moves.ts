@@ -9,17 +9,14 @@ import type { ClusterCounts } from '../counts.js';
 import { NumberedQuestions } from '../question.js';
 import type { Found, MovedSession, Taken, WantedSession } from './bodies.js';
 
-/** Where a session is: at this relay with a socket or without one, at another one, or nowhere known. */
-export type Where = 'live' | 'parked' | 'none';
-
 /** The sessions of this relay. */
 export interface MovableSessions {
   /** For how long (ms) a session is kept for its radio, and so the place where it went. */
   readonly keepMs: number;
   /** Sessions kept for their radios at once. */
   readonly max: number;
-  /** Changes nothing. */
-  where(key: string, user: string): Where;
+  /** Whether it is here, with a socket or without one. */
+  has(key: string, user: string): boolean;
   /** Takes the session out, for the relay `to`. null: there is none of this key and user, or it is too big. */
   give(key: string, user: string, to: number): MovedSession | null;
 }
@@ -140,9 +137,11 @@ export class Moves {
   /** Another relay looks for a session. */
   tellWhere(relay: number, { ask, key, user }: WantedSession): void {
     const { sessions, say } = this.options;
-    const where = sessions.where(key, user);
-    const went = where === 'none' ? this.went.get(key) : undefined;
-    const found: Found = went ? { ask, where: 'elsewhere', relay: went.to } : { ask, where };
+    const isHere = sessions.has(key, user);
+    const went = isHere ? undefined : this.went.get(key);
+    const found: Found = went
+      ? { ask, where: 'elsewhere', relay: went.to }
+      : { ask, where: isHere ? 'live' : 'none' };
     say(relay, kinds.found, bodyOf(found));
   }
 

@@ -1,13 +1,13 @@
 // The bus over NATS: one connection of this relay to one of the servers, whichever answers.
 import { setTimeout as delay } from 'node:timers/promises';
 import { connect, type NatsConnection, type Subscription } from '@nats-io/transport-node';
-import { type Bus, newBusCounts, type Subject } from '../bus.js';
-import { LineLimit, leaving } from '../peers/line-limit.js';
+import { type Bus, newBusCounts } from '../bus.js';
 
 export { areCredentials } from './nats-servers.js';
 
 import { checkConnection, connectionOf, faultOf, hostsOf, shuffled, withLast } from './nats-servers.js';
 import { createOutbox } from './outbox.js';
+import { createReceiver, type Subscribed } from './receiving.js';
 
 export interface NatsOptions {
   /** URLs with commas between them, as the configuration has checked them. All have the user information of the first. */
@@ -37,9 +37,7 @@ const CLOSE_MS_MAX = 500;
 /** The start waits so long (ms) for the first try. Servers that are frozen cost 2 s each. */
 const FIRST_MS_MAX = 3000;
 
-interface Subscribed {
-  readonly subject: Subject;
-  readonly receive: (bytes: Uint8Array) => void;
+interface Listening extends Subscribed {
   /** null while there is no connection yet. */
   own: Subscription | null;
 }
@@ -53,7 +51,8 @@ export interface NatsBus extends Bus {
 export function openNats(options: NatsOptions): NatsBus {
   const { prefix, log } = options;
   const counts = newBusCounts();
-  const subscribed = new Set<Subscribed>();
+  const subscribed = new Set<Listening>();
+  const take = createReceiver(counts, log);
   let connection: NatsConnection | null = null;
   /** The same, and one that is not checked yet. */
   let opened: NatsConnection | null = null;
@@ -69,7 +68,6 @@ export function openNats(options: NatsOptions): NatsBus {
   let changed: (isUp: boolean) => void = () => {};
   /** Kinds of faults that were logged since the bus was last up. */
   const told = new Set<string>();
-  const bugs = new LineLimit();
   let tried: (rejected: string | null) => void = () => {};
   const firstTry = new Promise<string | null>((resolve) => {
     tried = resolve;
@@ -131,24 +129,12 @@ export function openNats(options: NatsOptions): NatsBus {
     changed(false);
   }
 
-  function bug(subject: Subject, error: unknown): void {
-    bugs.line(0, performance.now(), (leftOut) =>
-      log.error({ err: error, subject, ...leaving(leftOut) }, 'bus message failed'),
-    );
-  }
-
-  function listen(to: Subscribed): void {
+  function listen(to: Listening): void {
     if (connection === null) return;
     to.own = connection.subscribe(`${prefix}.${to.subject}`, {
       callback(error, message) {
-        if (error !== null) return tell(error);
-        counts.messagesIn++;
-        counts.bytesIn += message.data.byteLength;
-        try {
-          to.receive(message.data);
-        } catch (thrown) {
-          bug(to.subject, thrown); // the reader must go on
-        }
+        if (error !== null) tell(error);
+        else take(to, message.data);
       },
     });
   }
@@ -260,7 +246,7 @@ export function openNats(options: NatsOptions): NatsBus {
       return true;
     },
     subscribe(subject, receive) {
-      const one: Subscribed = { subject, receive, own: null };
+      const one: Listening = { subject, receive, own: null };
       subscribed.add(one);
       listen(one);
       return () => {

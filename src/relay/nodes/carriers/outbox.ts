@@ -18,16 +18,7 @@ interface Told {
   readonly failed: (error: unknown) => void;
 }
 
-export interface Outbox {
-  /** Copies the message. What it makes per message is the view of the copy that the library needs. false: too many bytes wait already. */
-  put(subject: Subject, head: Uint8Array, body: Uint8Array): boolean;
-  /** Hands over what waits now. */
-  flush(): void;
-  /** Forgets what waits. The number of its messages. */
-  clear(): number;
-}
-
-export function createOutbox(send: Send, { flushed, failed }: Told): Outbox {
+export function createOutbox(send: Send, { flushed, failed }: Told) {
   /** Reused from turn to turn. A turn with more bytes takes further memory. */
   const arena = Buffer.allocUnsafe(ARENA_BYTES);
   let used = 0;
@@ -42,6 +33,7 @@ export function createOutbox(send: Send, { flushed, failed }: Told): Outbox {
     return arena.subarray(used - bytes, used);
   }
 
+  /** Forgets what waits. The number of its messages. */
   function clear(): number {
     const forgotten = subjects.length;
     used = 0;
@@ -51,6 +43,7 @@ export function createOutbox(send: Send, { flushed, failed }: Told): Outbox {
     return forgotten;
   }
 
+  /** Hands over what waits now. */
   function flush(): void {
     if (subjects.length === 0) return;
     const count = subjects.length;
@@ -79,7 +72,8 @@ export function createOutbox(send: Send, { flushed, failed }: Told): Outbox {
   }
 
   return {
-    put(subject, head, body) {
+    /** Copies the message. What it makes per message is the view of the copy that the library needs. false: too many bytes wait already. */
+    put(subject: Subject, head: Uint8Array, body: Uint8Array): boolean {
       const bytes = head.byteLength + body.byteLength;
       if (bytes > MESSAGE_BYTES_MAX) throw new Error(`a message of ${bytes} bytes is too long for the bus`);
       if (waitingBytes + bytes > TURN_BYTES_MAX) return false;

@@ -4,18 +4,13 @@
 // would cost three times as much. A thread gets what it subscribes to, and nothing else.
 import type { MessagePort } from 'node:worker_threads';
 import { type Bus, type BusCounts, MESSAGE_BYTES_MAX, newBusCounts, type Subject } from '../bus.js';
-import { LineLimit, leaving } from '../peers/line-limit.js';
+import { createReceiver, type Subscribed } from './receiving.js';
 import { type BatchReader, readBatch, Sibling } from './sibling.js';
 
 export interface PortsOptions {
   /** One to each other relay thread of this process. Closed with the bus. */
   readonly ports: readonly MessagePort[];
   readonly log: { error(fields: object, message: string): void };
-}
-
-interface Subscribed {
-  readonly subject: Subject;
-  readonly receive: (bytes: Uint8Array) => void;
 }
 
 /** A subscription of another thread: its number there. */
@@ -40,7 +35,7 @@ export function openPorts({ ports, log }: PortsOptions): PortsBus {
   const interests = new Map<Subject, Interest[]>();
   /** Subjects of the others' subscriptions. */
   const siblings = new Map<Sibling, Map<number, Subject>>();
-  const bugs = new LineLimit();
+  const take = createReceiver(counts, log);
   let isArmed = false;
   let isClosed = false;
   let changed: (isUp: boolean) => void = () => {};
@@ -79,22 +74,9 @@ export function openPorts({ ports, log }: PortsOptions): PortsBus {
     },
   });
 
-  function bug(subject: Subject, error: unknown): void {
-    bugs.line(0, performance.now(), (leftOut) =>
-      log.error({ err: error, subject, ...leaving(leftOut) }, 'bus message failed'),
-    );
-  }
-
   function hand(id: number, bytes: Uint8Array): void {
     const to = subscribed.get(id);
-    if (to === undefined || isClosed) return; // it ended while the message was on its way
-    counts.messagesIn++;
-    counts.bytesIn += bytes.byteLength;
-    try {
-      to.receive(bytes);
-    } catch (error) {
-      bug(to.subject, error); // the others of the batch must go on
-    }
+    if (to !== undefined && !isClosed) take(to, bytes); // else it ended while the message was on its way
   }
 
   function forget(sibling: Sibling, id: number): void {

@@ -80,9 +80,7 @@ export class Peers {
 
   /** Those of this node that can be reached. */
   get siblings(): number {
-    let count = 0;
-    for (const relay of this.near) if (this.isUp(relay)) count++;
-    return count;
+    return [...this.near].filter((relay) => this.isUp(relay)).length;
   }
 
   /** Whether one can be reached that goes on when the node of this relay ends. */
@@ -121,16 +119,12 @@ export class Peers {
 
   /** Those that can be reached and accept no token that is accepted here. */
   get otherKeys(): number {
-    let count = 0;
-    for (const { isUp, sharesKey } of this.peers.values()) if (isUp && !sharesKey) count++;
-    return count;
+    return [...this.peers.values()].filter(({ isUp, sharesKey }) => isUp && !sharesKey).length;
   }
 
   /** Those that can be reached and do not enforce the encryption of talkgroups. */
   get unencrypting(): number {
-    let count = 0;
-    for (const { isUp, encrypts } of this.peers.values()) if (isUp && !encrypts) count++;
-    return count;
+    return [...this.peers.values()].filter(({ isUp, encrypts }) => isUp && !encrypts).length;
   }
 
   /** This relay ends soon. */

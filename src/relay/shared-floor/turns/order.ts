@@ -47,9 +47,7 @@ export class Order<B extends BurstName> {
 
   /** The turn is not above what plays and what ended here: a burst with it is never played. */
   isPast(turn: Turn): boolean {
-    if (compareTurns(turn, this.over) <= 0) return true;
-    const playing = this.running?.turn ?? null;
-    return playing !== null && compareTurns(turn, playing) <= 0;
+    return compareTurns(turn, this.top) <= 0;
   }
 
   /** Whether the burst of a session that comes here may go on: it plays, or may begin now. */
@@ -195,9 +193,8 @@ export class Order<B extends BurstName> {
 
   ownEnded(nowMs: number): void {
     if (!this.running?.isOwn) return;
-    const { turn } = this.running;
+    this.over = this.top;
     this.running = null;
-    if (turn !== null) this.over = laterTurn(this.over, turn);
     this.advance(nowMs);
   }
 
