@@ -1,6 +1,9 @@
 // What an episode leaves behind for the invariants to judge: facts as they were seen from outside, nothing concluded.
 // All times are milliseconds of the runner's one monotonic clock.
 
+/** Of one frame (ms). */
+export const FRAME_MS = 40;
+
 /** One frame as it came out of a radio's socket. `number` and `sentAtMs` are what its talker wrote into the payload. */
 export interface HeardFrame {
   readonly kind: 'frame';

@@ -4,6 +4,7 @@ import {
   type BurstName,
   type Entry,
   type Footprint,
+  FRAME_MS,
   type HeardFrame,
   type History,
   type Line,
@@ -26,8 +27,8 @@ const ANSWER_MS_MAX = 5000;
  */
 const HEALTH_MS = 100;
 const HEALTH_MS_MAX = 1000;
-/** I3. A floor is asked for during at most 1,100 ms, with a frame each 40 ms. */
-const ASKED_FRAMES_MAX = 28;
+/** I3. A floor is asked for during at most this time (ms). */
+const ASKED_MS_MAX = 1100;
 /** I7. What the pools may open that the baseline had not: 10 and 4 connections, 1 for notices, some sockets in closing. */
 const DESCRIPTORS_MORE = 24;
 /** I7. There are two heaps, resized in steps, and that of the relay's thread is not collected before it is measured. */
@@ -106,8 +107,9 @@ function nobodyHearsWithoutTheRight({ lines, withdrawals, radioOfSession }: Hist
  * Talker: on a socket that stayed open and was never refused anything in a talkgroup, every frame handed over there
  * is counted by the end of one of its bursts. Where another node decides the floor, the first ones may be dropped.
  */
-function lossIsTold({ lines, startsLate, sharedFloors }: History): string[] {
-  const dropped = droppedFirst(lines, sharedFloors);
+function lossIsTold(history: History): string[] {
+  const { lines, startsLate } = history;
+  const dropped = droppedFirst(history);
   return lines
     .filter(({ closed }) => closed === null)
     .flatMap((line) => [...unheard(line, startsLate), ...unsaid(line, dropped)]);
@@ -191,17 +193,21 @@ function forget(running: Map<string, unknown>, talkgroup: number): void {
 
 /**
  * Of each burst there, by its name: at most so many frames were dropped before the floor was granted, as others heard it. Of
- * a burst without a frame all may have been: the next press displaced them before the home answered.
+ * a burst without a frame all may have been: the next press displaced them before the home answered. What is said while the
+ * server stands still comes to it at once, and has to wait for the same answer.
  */
-function droppedFirst(lines: readonly Line[], talkgroups: ReadonlySet<number>): Map<string, number> {
+function droppedFirst({ lines, sharedFloors: talkgroups, absences, stalls }: History): Map<string, number> {
   const dropped = new Map<string, number>();
+  const still = [...absences.filter(({ kind }) => kind === 'stopped'), ...stalls];
+  const stillMs = still.reduce((ms, { fromMs, untilMs }) => ms + untilMs - fromMs, 0);
+  const droppedMax = Math.ceil((ASKED_MS_MAX + stillMs) / FRAME_MS);
   for (const { arrivals } of lines)
     for (const frame of arrivals) {
       if (frame.kind === 'ended' && frame.frames === 0 && talkgroups.has(frame.talkgroup))
-        dropped.set(nameOf(frame), ASKED_FRAMES_MAX);
+        dropped.set(nameOf(frame), droppedMax);
       if (frame.kind !== 'frame' || !talkgroups.has(frame.talkgroup)) continue;
       const name = nameOf(frame);
-      dropped.set(name, Math.min(dropped.get(name) ?? ASKED_FRAMES_MAX, frame.sequence));
+      dropped.set(name, Math.min(dropped.get(name) ?? droppedMax, frame.sequence));
     }
   return dropped;
 }

@@ -9,7 +9,7 @@ import { decodeFrames } from '../../src/protocol/bundle.js';
 import { END, encodeFrame, START } from '../../src/protocol/frame.js';
 import type { ServerMessage, Snapshot } from '../../src/protocol/types.js';
 import { faultIn } from '../helpers/relay/heard-message.js';
-import { type Arrival, type Content, follow, type Line } from './history.js';
+import { type Arrival, type Content, FRAME_MS, follow, type Line } from './history.js';
 
 /** A person with an account, a device, and the right to be in some talkgroups. */
 export interface Person {
@@ -60,9 +60,6 @@ export interface CrewRadio extends Person {
   takeLines(): Line[];
   close(): void;
 }
-
-/** Of one frame. */
-export const FRAME_MS = 40;
 
 /** A radio that is already connecting to `url`. `onSession` hears every session number it gets. */
 export function createCrewRadio(options: {

@@ -3,7 +3,8 @@ import { setTimeout as pause } from 'node:timers/promises';
 import { END, START } from '../../src/protocol/frame.js';
 import { eventually } from '../helpers/eventually.js';
 import { anyRadio, existing, type Fault, type Mend, repeat } from './fault.js';
-import { type CrewRadio, FRAME_MS, type Talkgroup } from './radio.js';
+import { FRAME_MS } from './history.js';
+import type { CrewRadio, Talkgroup } from './radio.js';
 import type { Answer } from './requests.js';
 import type { Scene } from './scene.js';
 

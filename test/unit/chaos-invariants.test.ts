@@ -147,6 +147,10 @@ t.test('I3: what a talker says is counted or refused', async (t) => {
   const sharedFloors = new Set([FIRE]);
   t.same(broken({ ...facts(started, ended(0)), sharedFloors }), [], 'displaced before the home answered');
   t.same(broken({ ...facts(started, ended(2)), sharedFloors }), ['I3']);
+  const late = { lines: [line({ ...ANN, arrivals: [started, ended(0)], sent: new Map([[FIRE, 40]]) })] };
+  const stood = (ms: number) => ({ kind: 'stopped', fromMs: 0, untilMs: ms }) as const;
+  t.same(broken({ ...late, sharedFloors, absences: [stood(400)] }), ['I3'], '1,500 ms are 38 frames');
+  t.same(broken({ ...late, sharedFloors, absences: [stood(500)] }), [], 'said while the node stood still');
   t.same(says(started, ended(2)), ['I3']);
   t.same(says(), ['I3']);
   t.same(says(started, ended(2), { kind: 'refused', heardAtMs, talkgroup: FIRE, code: 'busy' }), []);
