@@ -4,7 +4,7 @@ import t from 'tap';
 import { startChromium } from '../helpers/browser/chromium.js';
 import { desk } from '../helpers/browser/desk.js';
 import { fakeRadioOf, putFakeRadio } from '../helpers/browser/fake-radio.js';
-import { heapOf } from '../helpers/browser/heap.js';
+import { goneElementsOf, heapOf } from '../helpers/browser/heap.js';
 import { comesTrue } from '../helpers/eventually.js';
 import { service } from '../helpers/service/service.js';
 import { IS_PROOF } from '../helpers/within.js';
@@ -62,6 +62,8 @@ t.test(title, { timeout: SECONDS * 2000 + 120_000 }, async (t) => {
   const { tasks, watchedMs } = await longOnes();
   const growth = (heaps.at(-1) ?? 0) / heapBefore - 1;
   await end();
+  const gone = await goneElementsOf(page);
+  t.ok(gone < TALKGROUPS / 5, `the tiles keep ${gone} elements that were replaced`);
   // On the error stream, because the runner shows no comment.
   process.stderr.write(
     `tasks above ${TASK_MS_MAX} ms in ${(watchedMs / 1000).toFixed(1)} s: ${tasks.map((ms) => ms.toFixed(0)).join(', ') || 'none'}, heap ${[heapBefore, ...heaps].map((bytes) => (bytes / 1e6).toFixed(2)).join(', ')} MB, ${(100 * growth).toFixed(1)} %\n`,

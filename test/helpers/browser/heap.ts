@@ -34,3 +34,23 @@ export async function heapOf(page: Page): Promise<() => Promise<number>> {
     return size;
   };
 }
+
+/** Elements of the page that are in memory and not in the document, behind a collection. */
+export async function goneElementsOf(page: Page): Promise<number> {
+  const session = await page.context().newCDPSession(page);
+  await session.send('HeapProfiler.collectGarbage');
+  const { result } = await session.send('Runtime.evaluate', { expression: 'HTMLElement.prototype' });
+  const { objects } = await session.send('Runtime.queryObjects', {
+    prototypeObjectId: result.objectId ?? '',
+  });
+  const counted = await session.send('Runtime.callFunctionOn', {
+    objectId: objects.objectId ?? '',
+    // The prototypes of all kinds of elements are among them.
+    functionDeclaration: `function () {
+      return this.filter((one) => !Object.hasOwn(one, 'constructor') && !one.isConnected).length;
+    }`,
+    returnByValue: true,
+  });
+  await session.detach();
+  return counted.result.value;
+}
