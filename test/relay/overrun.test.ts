@@ -5,6 +5,8 @@ import { type Json, service } from '../helpers/service/service.js';
 /** More than kernel and engine hold for one socket: 3.7 MB were measured. */
 const FRAMES = 12_000;
 const PAYLOAD = 'x'.repeat(1000);
+/** A radio that does not read for 10 s is closed. On a machine that is so slow fewer frames are sent, and it is tried again. */
+const UNREAD_MS_MAX = 6000;
 
 t.test(
   'events that a full buffer lost are made good by one SUBSCRIBED with all talkgroups',
@@ -17,9 +19,11 @@ t.test(
     const [a, b, c] = [await ann.radio(), await bob.radio(), await cid.radio()];
 
     /** The unasked SUBSCRIBED and the event before it. null: all events came, for the kernel took more in the end. */
-    async function overrun(): Promise<{ told: Json; rotated: Json } | null> {
+    async function overrun(): Promise<{ told: Json; rotated: Json; sent: number } | null> {
       b.socket.pause();
-      for (let sent = 0; sent < FRAMES; sent += 200) {
+      const pausedAtMs = performance.now();
+      let sent = 0;
+      for (; sent < FRAMES && performance.now() - pausedAtMs < UNREAD_MS_MAX; sent += 200) {
         for (let frame = 0; frame < 200; frame++)
           a.speaks(loud.number, PAYLOAD, { start: sent + frame === 0 });
         await a.settled();
@@ -34,7 +38,7 @@ t.test(
       const isTold = b.messages.some(({ type }) => type === 'SUBSCRIBED');
       const hasHeard = (type: string) => b.messages.some((message) => message.type === type);
       if (!isTold) t.ok(hasHeard('TALK_ENDED') && hasHeard('KEY_ROTATED'), 'nothing was lost but audio');
-      return isTold ? { told: await b.hears('SUBSCRIBED'), rotated } : null;
+      return isTold ? { told: await b.hears('SUBSCRIBED'), rotated, sent } : null;
     }
 
     let lost = await overrun();
@@ -45,21 +49,21 @@ t.test(
       lost = await overrun();
     }
     if (lost === null) throw new Error('no event was ever lost');
-    const { told, rotated } = lost;
+    const { told, rotated, sent } = lost;
     const snapshots = told.talkgroups as Json[];
     t.same(new Set(snapshots.map(({ talkgroup_id }) => talkgroup_id)), new Set([loud.id, quiet.id]));
     t.match(
       snapshots.find(({ name }) => name === 'loud'),
       { event: rotated.event, rotation_counter: rotated.rotation_counter, talkers: [] },
     );
-    t.ok(b.frames.length < FRAMES, `${FRAMES - b.frames.length} of ${FRAMES} frames were lost`);
+    t.ok(b.frames.length < sent, `${sent - b.frames.length} of ${sent} frames were lost`);
     const order = b.frames.map(({ sequence }) => sequence);
     t.same(
       order,
       [...new Set(order)].sort((one, other) => one - other),
       'what came is in order, none of it twice',
     );
-    t.equal(c.frames.length, FRAMES + 1, 'the radio beside it lost none');
+    t.equal(c.frames.length, sent + 1, 'the radio beside it lost none');
     b.frames.length = 0;
     a.speaks(loud.number, 'again', { start: true });
     await b.hearsText('again');
