@@ -107,7 +107,7 @@ export const remoteStarted = (talker: RunningTalker, event: number) =>
 
 /** Of any relay. */
 export const talkEnded = (
-  { talkgroup_id, session, burst }: Draft<Talker>,
+  { talkgroup_id, session, burst }: Pick<Draft<Talker>, 'talkgroup_id' | 'session' | 'burst'>,
   event: number,
   { code, durationMs, frames }: { code: EndCode; durationMs: number; frames: number },
 ) =>

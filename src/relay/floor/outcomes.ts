@@ -196,9 +196,8 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
   function end(talk: Talk, code: EndCode, nowMs: number): void {
     bursts.delete(talk);
     const durationMs = nowMs - talk.startedAtMs;
-    fanout.event(talk.feed, (event) =>
-      talkEnded(talkBody(talk), event, { code, durationMs, frames: talk.frames }),
-    );
+    const name = { talkgroup_id: talk.talkgroup.id, session: talk.session.number, burst: talk.burst };
+    fanout.event(talk.feed, (event) => talkEnded(name, event, { code, durationMs, frames: talk.frames }));
     talk.feed.elsewhere?.ended(talk, code, durationMs);
     const { crypto } = talk;
     forget(talk);

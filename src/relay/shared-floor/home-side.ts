@@ -185,9 +185,10 @@ export class HomeSide {
 
   /** Forgets the relay. The answer is its sessions, but for those that are moving: another relay may tell of them. */
   forget(relay: number): readonly number[] {
-    const moving = this.claimsFrom(relay).flatMap(({ session, isMoving }) => (isMoving ? [session] : []));
+    const claims = this.claimsFrom(relay);
+    const moving = new Set(claims.flatMap(({ session, isMoving }) => (isMoving ? [session] : [])));
     const sessions = [...this.relayOf].flatMap(([session, of]) =>
-      of === relay && !moving.includes(session) ? [session] : [],
+      of === relay && !moving.has(session) ? [session] : [],
     );
     for (const session of sessions) {
       this.relayOf.delete(session);

@@ -92,9 +92,8 @@ function ask(
   if (!isFirstFrame) state.services.counts.requests++;
   const queue = event.kind === 'request' && event.queue;
   const askedAtMs = place?.sinceMs ?? nowMs;
-  state.record(session).ask = {
-    ...{ ask: state.services.nextAsk(), claim, isFirstFrame, queue, askedAtMs, sinceMs: nowMs },
-  };
+  const number = state.services.nextAsk();
+  state.record(session).ask = { ask: number, claim, isFirstFrame, queue, askedAtMs, sinceMs: nowMs };
   return true;
 }
 

@@ -7,7 +7,7 @@ import type { Peer } from '../delivery/peer.js';
 import { type Counts, countOurClose, countRefused, type EngineDrop } from '../figures/counts.js';
 import type { Admission, Handshake, Seat } from '../hub/admission.js';
 import { byTurns } from './by-turns.js';
-import type { Cap, CapOptions } from './cap.js';
+import type { Cap } from './cap.js';
 import type { Carrier, Early, EarlyMessages } from './early.js';
 
 /** A session as its socket uses it. */
@@ -65,7 +65,7 @@ export interface SocketsOptions {
   readonly early: Pick<EarlyMessages, 'of'>;
   /** Called for each socket that is closed because the server ends. null: it has no session. */
   readonly onRestart: (session: Pick<SocketSession, 'heardAtMs'> | null) => void;
-  readonly log: CapOptions['log'];
+  readonly log: { error(fields: object, message: string): void };
 }
 
 /** Of a socket whose handshake this was. */
@@ -82,7 +82,7 @@ type Guarded = (callback: string, act: () => void) => void;
 
 /** Logs a throw, with the name of the callback. */
 export const guardedBy =
-  (log: CapOptions['log']): Guarded =>
+  (log: SocketsOptions['log']): Guarded =>
   (callback, act) => {
     try {
       act();
