@@ -102,6 +102,27 @@ export const audioSettings = {
     notes:
       'At 0 the relay pings only after WELCOME, after parts of snapshots, and while a receiver lags. The lag of another receiver then shows only when its buffer is full, after minutes of speech. This saves 4 to 14 % of the CPU time of the relay.',
   }),
+  LOAD_WINDOW_MS: audio.whole({
+    level: 'tuning',
+    unit: 'ms',
+    minimum: 0,
+    maximum: 100,
+    default: 60,
+    description:
+      'Longest time for which the relay holds live audio under load, so that several frames leave in one write.',
+    notes:
+      'The relay holds audio in steps of 40, 60 and 100 ms, up to this value, and only while a relay thread is under load. Of frames of 20 ms the first one waits 20 ms less. The jitter buffers of the console and of the client library hold 60 ms. So 100 may cost them the first frames of such a load. At 0 the relay never holds live audio.',
+  }),
+  LOAD_PERCENT: audio.whole({
+    level: 'expert',
+    unit: 'percent',
+    minimum: 0,
+    maximum: 100,
+    default: 85,
+    description: 'Share of its time in which a relay thread is busy, from which it holds live audio.',
+    notes:
+      'After 5 s below half of it the relay goes back by a step. At 0 it always holds live audio. Related: `LOAD_WINDOW_MS`.',
+  }),
   TEXT_BYTES: audio.whole({
     level: 'expert',
     unit: 'bytes',

@@ -157,6 +157,24 @@ export const relayFamilies: readonly Family[] = [
     'Bytes of relayed frames sent to receivers, estimated from one frame every 50 ms',
     ofRelay(({ sampled }) => sampled.bytesOut),
   ),
+  gauge(
+    'talkgroup_relay_load_window_seconds',
+    'Time for which live audio is held under load, of the relay thread that holds it longest. 0 without load',
+    ofRelay(({ load }) => load.windowMs / 1000),
+  ),
+  counter(
+    'talkgroup_relay_load_seconds_total',
+    'Time in which live audio was held under load, by the length of the window in seconds, all relay threads together',
+    ofRelay(({ load }) =>
+      by('window', Object.fromEntries(Object.entries(load.seconds).map(([ms, s]) => [Number(ms) / 1000, s]))),
+    ),
+    ['window'],
+  ),
+  counter(
+    'talkgroup_relay_frames_held_total',
+    'Audio frames that waited for others under load before they were sent to live receivers',
+    ofRelay(({ counts }) => counts.framesHeld),
+  ),
   histogram(
     'talkgroup_relay_latency_seconds',
     'Time from the receipt of a frame to its write to the receivers, for one frame every 50 ms',

@@ -11,6 +11,8 @@ const others: Readonly<Record<string, (values: readonly number[]) => number>> = 
   max: (values) => Math.max(...values),
   // Of the slowest receiver.
   lagMsMax: (values) => Math.max(...values),
+  // Of the thread with the most load.
+  windowMs: (values) => Math.max(...values),
   // The least that any of them reaches.
   peers: (values) => Math.min(...values),
   siblings: (values) => Math.min(...values),

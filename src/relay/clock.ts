@@ -10,6 +10,8 @@ export interface Timer {
 export interface Clock {
   /** Monotonic milliseconds. Their origin is any, and they are never below 0. */
   readonly nowMs: () => number;
+  /** Monotonic milliseconds for which this thread has waited for events. */
+  readonly idleMs: () => number;
   /** Unix time (ms), for messages and for what is stored. It may jump. */
   readonly unixMs: () => number;
   /** Calls `run` once. */
@@ -28,6 +30,7 @@ export interface Clock {
 /** The clock of the process. */
 export const systemClock: Clock = {
   nowMs: () => performance.now(),
+  idleMs: () => performance.eventLoopUtilization().idle,
   unixMs: () => Date.now(),
   after: (delayMs, run) => setTimeout(run, delayMs),
   every: (periodMs, run) => setInterval(run, periodMs),

@@ -160,6 +160,8 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       talkSilenceMs: config.TALK_SILENCE_MS,
       backlogMs: config.BACKLOG_MS,
       lagPingMs: config.LAG_PING_MS,
+      loadWindowMs: config.LOAD_WINDOW_MS,
+      loadPercent: config.LOAD_PERCENT,
       resumeMs: config.RESUME_MS,
       sessionsParked: Math.ceil(config.RESUMABLE_SESSIONS / (place?.threads ?? 1)),
       drainMs: config.DRAIN_MS,

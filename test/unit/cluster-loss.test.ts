@@ -142,9 +142,6 @@ function heardWithClock(t: Test) {
   const bursts = new Bursts();
   const fanout = {
     ...{ onlineHere: () => 1, event: nothing },
-    fromElsewhere() {
-      for (const { talker } of bursts.remoteIn(talkgroup)) played.push(talker.frames);
-    },
     tell(_feed: Feed, text: string) {
       lost += JSON.parse(text).missed;
     },
@@ -162,8 +159,13 @@ function heardWithClock(t: Test) {
     fanout,
     remote: {
       ...{ bursts, fanout, nowMs: () => nowMs, sampling: createSampling(clock) },
-      pings: { behindFrame: nothing },
-      holding: { keep: nothing, discard: nothing },
+      holding: {
+        live() {
+          for (const { talker } of bursts.remoteIn(talkgroup)) played.push(talker.frames);
+          return true;
+        },
+        ...{ keep: nothing, discard: nothing },
+      },
     },
     presence: createPresence({ ...fanout, watchers: () => 0, presence: nothing }),
     emergencies: {} as EmergenciesElsewhere, // none is raised

@@ -401,7 +401,8 @@ t.test('NATS servers are named by URLs, with TLS unless they are on this machine
 t.test(
   'every setting has a description, a group, a level and a unit, and a limit has the effect of exceeding it',
   async (t) => {
-    const limitless = ['PORT', 'WS_PORT', 'METRICS_PORT', 'LAG_PING_MS', 'RELAY_THREADS'];
+    const ports = ['PORT', 'WS_PORT', 'METRICS_PORT'];
+    const limitless = [...ports, 'LAG_PING_MS', 'LOAD_WINDOW_MS', 'LOAD_PERCENT', 'RELAY_THREADS'];
     for (const [name, setting] of Object.entries(settings)) {
       const { description, group, level, unit, beyond = '', notes = '', unset = '' } = setting;
       t.match(description, /^[^.]+\.$/, `${name}: one sentence`);

@@ -38,6 +38,7 @@ function figures(next: () => number): RelayFigures {
     counts: newCounts(),
     sampled: { latency: newHistogram(BOUNDS), framesOut: 0, bytesIn: 0, bytesOut: 0 },
     pulse: { delay: newHistogram(BOUNDS), lagMsMax: 0 },
+    load: { windowMs: 0, seconds: { 40: 0, 60: 0, 100: 0 } },
     present: { sessions: 0, parked: 0, users: 0, talkgroups: 0, bursts: 0, queued: 0, watchers: 0 },
     cluster,
     connections: { open: 0, max: 0, dropped: 0 },
@@ -59,6 +60,7 @@ function leaves(value: unknown, path = ''): Map<string, number> {
 const notSums = [
   '.connections.max',
   '.pulse.lagMsMax',
+  '.load.windowMs',
   '.cluster.peers',
   '.cluster.siblings',
   '.cluster.otherKeys',
@@ -92,6 +94,7 @@ t.test('what is of the whole process, or of the worst thread, is no sum', async 
   t.match(both, {
     connections: { open: 8, max: 7 },
     pulse: { lagMsMax: 7, delay: { boundsMs: BOUNDS } },
+    load: { windowMs: 7 },
     cluster: { peers: 1, otherKeys: 7, isUp: false, delay: { boundsMs: BOUNDS } },
     own: null,
   });

@@ -53,7 +53,7 @@ function receiver() {
   const reception = new Reception(session, {
     nowMs: () => nowMs,
     fanout,
-    holding: createHolding({ fanout, counts, clock, log: { error() {} } }),
+    holding: createHolding({ fanout, counts, clock, behindFrame() {}, left() {}, log: { error() {} } }),
     presence: createPresence(fanout),
     fair,
     unanswered,

@@ -8,10 +8,8 @@ import { type Peer, type Publisher, SERVICE_TOPIC, type Voice } from './peer.js'
 export interface Fanout {
   /** Sends the stamped frame to every other subscriber of the talkgroup's audio. */
   audio(from: Voice, feed: Feed, frame: ArrayBuffer, nowMs: number): void;
-  /** Stands for a talker whose socket is gone: its frames reach every subscriber. */
+  /** Stands for a talker without a socket here: its frames reach every subscriber. */
   readonly absent: Voice;
-  /** Sends the frame of a talker of another relay to every subscriber of the talkgroup's audio. */
-  fromElsewhere(feed: Feed, frame: ArrayBuffer, nowMs: number): void;
   /** Sends buffered audio to the subscribers of that topic. `from` is null for a talker without a socket. */
   held(from: Peer | null, topic: string, message: ArrayBuffer): void;
   /** Number of subscribers. */
@@ -60,10 +58,6 @@ export function createFanout(
       else for (const hearer of feed.live) hearer.give(frame, from);
     },
     absent: { publish: (topic, message, isBinary) => publisher.publish(topic, message, isBinary) },
-    fromElsewhere(feed, frame, nowMs) {
-      if (!churn.isHigh(nowMs)) publisher.publish(feed.audioTopic, frame, true);
-      else for (const hearer of feed.live) hearer.give(frame, null);
-    },
     held(from, topic, message) {
       if (from === null) publisher.publish(topic, message, true);
       else from.publish(topic, message, true);

@@ -27,6 +27,8 @@ export class Feed {
   askAtMs = 0;
   /** Audio buffered for receivers that are not live. null while there are none: the hot path reads nothing else. */
   held: readonly Held[] | null = null;
+  /** Audio buffered for live receivers while the relay is under load. */
+  waiting: Held | null = null;
   /** The relays elsewhere with receivers of it. null while there are none: the hot path reads nothing else. */
   elsewhere: Elsewhere | null = null;
   /** The order of bursts here. null: there is no other relay. */
@@ -77,20 +79,24 @@ export const topicOf = (feed: Feed, hold: Hold | null): string =>
   hold === null ? feed.audioTopic : `${hold.name}.${feed.number}`;
 
 /** Sends all buffered audio of the talkgroup now. */
-export function flushHeld({ held }: Feed): void {
+export function flushHeld({ held, waiting }: Feed): void {
+  waiting?.flush();
   if (held !== null) for (const one of held) one.flush();
 }
 
 /** Called with every mark of the talkgroup. true: these marks will not change without new frames. */
-export function markHeld({ held, relayed }: Feed): boolean {
-  let isSettled = true;
+export function markHeld(feed: Feed): boolean {
+  const { held, waiting, relayed } = feed;
+  let isSettled = waiting?.mark(relayed) ?? true;
+  // From now on what is published is written at once, see `passedAtMark`.
+  if (waiting?.isUnused) feed.waiting = null;
   for (const one of held ?? []) isSettled = one.mark(relayed) && isSettled;
   return isSettled;
 }
 
-/** The audio buffered under this hold, undefined when no receiver has it. */
-export const heldBy = ({ held }: Feed, hold: Hold | null): Held | undefined =>
-  held?.find((one) => one.hold === hold);
+/** The audio buffered under this hold, with null for live receivers. undefined: none is. */
+export const heldBy = ({ held, waiting }: Feed, hold: Hold | null): Held | undefined =>
+  hold === null ? (waiting ?? undefined) : held?.find((one) => one.hold === hold);
 
 /** Frames relayed ever, without those that are buffered for this hearer. */
 export const passedTo = (feed: Feed, hold: Hold | null, hearer: Hearer): number =>

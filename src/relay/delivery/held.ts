@@ -1,5 +1,5 @@
-// Buffers audio of one talkgroup for the receivers that asked for fewer writes or fewer messages (docs/protocol.md,
-// section 2). It has no clock and does not publish.
+// Buffers audio of one talkgroup: for the receivers that asked for fewer writes or fewer messages (docs/protocol.md,
+// section 2), and for live receivers while the relay is under load. It has no clock and does not publish.
 import type { Hearer } from './hearer.js';
 import type { Source } from './source.js';
 
@@ -9,6 +9,8 @@ export interface Hold {
   readonly ms: number;
   /** Frames of a burst in one message. 1: each frame stays a message, and only the writes are joined. */
   readonly bundled: number;
+  /** With so many frames of a burst buffered, they leave before the window ends. Not set: everything leaves when it ends. */
+  readonly frames?: number;
 }
 
 /** By the field of SUBSCRIBE and its value. A frame is 20 ms, so a bundle is full before its window ends. */
@@ -18,8 +20,8 @@ export const HOLDS = {
     20: { name: 'c20', ms: 20, bundled: 1 },
   },
   bundle_ms: {
-    40: { name: 'b40', ms: 40, bundled: 2 },
-    60: { name: 'b60', ms: 60, bundled: 3 },
+    40: { name: 'b40', ms: 40, bundled: 2, frames: 2 },
+    60: { name: 'b60', ms: 60, bundled: 3, frames: 3 },
   },
 } as const satisfies Record<string, Record<number, Hold>>;
 
@@ -51,8 +53,10 @@ export class Held {
   /** Frames relayed in the talkgroup and not buffered here any more, at the last mark and at the one before. */
   private passedLately: number;
   private passedBefore: number;
+  /** Marks in a row at which nothing was buffered, since the last frame came. */
+  private emptyMarks = 0;
 
-  /** `relayed`: frames relayed in the talkgroup so far. */
+  /** `relayed`: frames relayed in the talkgroup that have certainly been written, as far as they were not buffered. */
   constructor(hold: Hold, topic: string, relayed: number, publish: Publish) {
     this.hold = hold;
     this.topic = topic;
@@ -70,10 +74,16 @@ export class Held {
     }
     one.frames.push(frame);
     this.count++;
-    const isFull = this.hold.bundled > 1 && one.frames.length === this.hold.bundled;
-    if (isFull) this.release(source, one);
+    this.emptyMarks = 0;
+    if (one.frames.length === this.hold.frames) this.send(source, one);
     // Full: sends everything early, so that nothing is lost.
     else if (this.count === FRAMES_MAX) this.flush();
+  }
+
+  /** A bundle leaves by itself, messages leave with all others. */
+  private send(source: Source, one: Waiting): void {
+    if (this.hold.bundled > 1) this.release(source, one);
+    else this.flush();
   }
 
   private release(source: Source, { frames }: Waiting): void {
@@ -129,13 +139,13 @@ export class Held {
     for (const [source, one] of this.waiting) this.release(source, one);
   }
 
-  /** Its window ended: sends everything except younger bundles. Answers when the window of those ends. */
+  /** A window ended: sends what is due. Answers when the window of the rest ends. */
   expire(nowMs: number): number | null {
-    if (this.hold.bundled === 1) this.flush();
+    if (this.hold.frames === undefined) this.flush();
     for (const [source, one] of this.waiting) {
       const dueMs = one.sinceMs + this.hold.ms;
       if (dueMs > nowMs) return dueMs; // the following ones came later
-      this.release(source, one);
+      this.send(source, one);
     }
     return null;
   }
@@ -161,10 +171,16 @@ export class Held {
   /** Called with every mark of the talkgroup. true: nothing is buffered, and nothing changed since the last two marks. */
   mark(relayed: number): boolean {
     const passed = relayed - this.count;
+    this.emptyMarks = this.count === 0 ? this.emptyMarks + 1 : 0;
     const isSettled = this.count === 0 && passed === this.passedLately && passed === this.passedBefore;
     this.passedBefore = this.passedLately;
     this.passedLately = passed;
     return isSettled;
+  }
+
+  /** true: what was buffered here has certainly been written, and no frame has come since. */
+  get isUnused(): boolean {
+    return this.emptyMarks > 1;
   }
 
   /**

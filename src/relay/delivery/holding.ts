@@ -1,40 +1,65 @@
-// Times the delivery of buffered audio: one timer for each window, for all talkgroups together, only while it is needed.
+// Delivers audio: live audio at once or, while the relay is under load, with others, and buffered audio when its window
+// ends. One timer for each window, for all talkgroups together, only while it is needed.
 //
 // uWebSockets.js joins the messages published to a socket within one turn of the loop into one write. So a receiver of
 // ten talkgroups gets the audio buffered in all of them in one write.
 
 import { encodeBundle } from '../../protocol/bundle.js';
+import { EMERGENCY, END, START } from '../../protocol/frame.js';
 import type { Clock, Timer } from '../clock.js';
 import type { Counts } from '../figures/counts.js';
 import type { Fanout } from './fanout.js';
 import { type Feed, heldBy, topicOf } from './feed.js';
 import type { Hearer } from './hearer.js';
 import { Held, type Hold } from './held.js';
+import type { LoadStep } from './load.js';
+import type { Voice } from './peer.js';
 import type { Source } from './source.js';
 
 export interface HoldingOptions {
-  readonly fanout: Fanout;
+  readonly fanout: Pick<Fanout, 'absent' | 'audio' | 'held' | 'hearers'>;
   readonly counts: Counts;
+  /** Live audio of the talkgroup was sent, and `feed.askAtMs` has come. */
+  readonly behindFrame: (feed: Feed, nowMs: number) => void;
+  /** Live audio that waited in the talkgroup was sent. */
+  readonly left: (feed: Feed) => void;
   readonly clock: Clock;
   readonly log: { error(fields: object, message: string): void };
 }
 
 export type Holding = ReturnType<typeof createHolding>;
 
-export function createHolding({ fanout, counts, clock, log }: HoldingOptions) {
+/** The beginning and the end of a burst, and a call for help, are heard at once, whatever the load. */
+const URGENT = START | END | EMERGENCY;
+
+export function createHolding({ fanout, counts, behindFrame, left, clock, log }: HoldingOptions) {
   const windows = new Map<Hold, WindowTimer>();
+  /** Of live receivers while the relay is under load. It has no name, because their topic stays. */
+  const load = { name: '', ms: 0, bundled: 1, frames: 1 };
+  const loadWindow = createWindowTimer(load, { hears: () => true, clock, log });
+  let isUnderLoad = false;
 
   function open(feed: Feed, hold: Hold): Held {
     const known = heldBy(feed, hold);
     if (known !== undefined) return known;
     const topic = topicOf(feed, hold);
-    const held: Held = new Held(hold, topic, feed.relayed, (...message) => publish(held, ...message));
+    const held: Held = new Held(hold, topic, feed.relayed, (...message) => publish(feed, held, ...message));
     feed.held = [...(feed.held ?? []), held];
+    return held;
+  }
+
+  function openWaiting(feed: Feed): Held {
+    const held: Held = new Held(load, feed.audioTopic, feed.relayedAtMark, (source, frames, to) => {
+      publish(feed, held, source, frames, to);
+      if (to === null) left(feed);
+    });
+    feed.waiting = held;
     return held;
   }
 
   /** Checks the permission again: buffered audio must not outlive it. */
   function publish(
+    feed: Feed,
     { topic, hold }: Held,
     source: Source,
     frames: readonly ArrayBuffer[],
@@ -46,19 +71,84 @@ export function createHolding({ fanout, counts, clock, log }: HoldingOptions) {
     }
     // A single frame needs no bundle.
     const messages = hold.bundled > 1 && frames.length > 1 ? [encodeBundle(frames)] : frames;
+    const nowMs = clock.nowMs();
     for (const message of messages) {
-      if (to === null) fanout.held(source.socket, topic, message);
-      else to.give(message, source.socket);
+      if (to !== null) to.give(message, source.socket);
+      else if (hold === load) sendLive(source.socket ?? fanout.absent, feed, message, nowMs);
+      else fanout.held(source.socket, topic, message);
     }
   }
 
-  function keep(feed: Feed, source: Source, message: ArrayBuffer, nowMs: number): void {
-    const frame = message.slice(0); // the engine takes its buffer back
-    for (const held of feed.held ?? []) {
-      timerOf(held.hold).watch(feed, held);
-      held.put(source, frame, nowMs);
-    }
+  function sendLive(from: Voice, feed: Feed, message: ArrayBuffer, nowMs: number): void {
+    fanout.audio(from, feed, message, nowMs);
+    if (nowMs >= feed.askAtMs) behindFrame(feed, nowMs);
   }
+
+  /** What is urgent takes along what waits, and so does what only one receiver hears: no write is saved there. */
+  function liveUnderLoad(
+    from: Voice,
+    feed: Feed,
+    source: Source,
+    message: ArrayBuffer,
+    flags: number,
+    nowMs: number,
+  ): boolean {
+    if ((flags & URGENT) !== 0 || feed.live.size < 2) {
+      feed.waiting?.flush();
+      sendLive(from, feed, message, nowMs);
+      return true;
+    }
+    counts.framesHeld++;
+    const waiting = feed.waiting ?? openWaiting(feed);
+    loadWindow.watch(feed, waiting);
+    waiting.put(source, message.slice(0), nowMs);
+    return false;
+  }
+
+  return {
+    /**
+     * Sends a relayed frame with these flags to all live receivers but `from`, at once or, under load, with others. `source`
+     * is its talker. The buffer may change afterwards. false: it waits.
+     */
+    live(
+      from: Voice,
+      feed: Feed,
+      source: Source,
+      message: ArrayBuffer,
+      flags: number,
+      nowMs: number,
+    ): boolean {
+      if (isUnderLoad) return liveUnderLoad(from, feed, source, message, flags, nowMs);
+      sendLive(from, feed, message, nowMs);
+      return true;
+    },
+    /** From now on live audio is held this way. null: it is sent at once, and so is what waits. */
+    follow(step: LoadStep | null): void {
+      isUnderLoad = step !== null;
+      if (step === null) return loadWindow.flush();
+      load.ms = step.ms;
+      load.frames = step.frames;
+    },
+    /** The buffer for receivers with this hold. Frames relayed from now on go into it. */
+    open,
+    /** Keeps one relayed frame for all receivers of the talkgroup that are not live. */
+    keep(feed: Feed, source: Source, message: ArrayBuffer, nowMs: number): void {
+      const frame = message.slice(0); // the engine takes its buffer back
+      for (const held of feed.held ?? []) {
+        timerOf(held.hold).watch(feed, held);
+        held.put(source, frame, nowMs);
+      }
+    },
+    /** Its burst or its permission was revoked: the buffered frames reach no receiver. */
+    discard(feed: Feed, source: Source): void {
+      counts.discarded += feed.waiting?.discard(source) ?? 0;
+      for (const held of feed.held ?? []) counts.discarded += held.discard(source);
+    },
+    close(): void {
+      loadWindow.stop();
+      for (const timer of windows.values()) timer.stop();
+    },
+  };
 
   function timerOf(hold: Hold): WindowTimer {
     let timer = windows.get(hold);
@@ -72,20 +162,6 @@ export function createHolding({ fanout, counts, clock, log }: HoldingOptions) {
     }
     return timer;
   }
-
-  return {
-    /** The buffer for receivers with this hold. Frames relayed from now on go into it. */
-    open,
-    /** Keeps one relayed frame for all receivers of the talkgroup that are not live. */
-    keep,
-    /** Its burst or its permission was revoked: the buffered frames reach no receiver. */
-    discard(feed: Feed, source: Source): void {
-      for (const held of feed.held ?? []) counts.discarded += held.discard(source);
-    },
-    close(): void {
-      for (const timer of windows.values()) timer.stop();
-    },
-  };
 }
 
 interface WindowTimerOptions {
@@ -98,10 +174,12 @@ interface WindowTimerOptions {
 interface WindowTimer {
   /** A frame is about to be buffered there. */
   watch(feed: Feed, held: Held): void;
+  /** Sends everything now. */
+  flush(): void;
   stop(): void;
 }
 
-function createWindowTimer({ ms }: Hold, { hears, clock, log }: WindowTimerOptions): WindowTimer {
+function createWindowTimer(hold: Hold, { hears, clock, log }: WindowTimerOptions): WindowTimer {
   const watched = new Map<Held, Feed>();
   let timer: Timer | null = null;
 
@@ -130,7 +208,10 @@ function createWindowTimer({ ms }: Hold, { hears, clock, log }: WindowTimerOptio
   return {
     watch(feed, held) {
       watched.set(held, feed);
-      timer ??= clock.after(ms - EARLY_MS, ring);
+      timer ??= clock.after(hold.ms - EARLY_MS, ring);
+    },
+    flush() {
+      for (const held of watched.keys()) held.flush();
     },
     stop() {
       if (timer !== null) clock.stop(timer);

@@ -35,6 +35,8 @@ export interface Counts {
   /** Frames of sessions. Each is relayed, or dropped with a reason. */
   framesIn: number;
   framesRelayed: number;
+  /** Frames that waited for others under load before they were sent to live receivers. */
+  framesHeld: number;
   /** Relayed frames that some receivers did not get: they were buffered when the server revoked their burst. */
   discarded: number;
   bursts: number;
@@ -95,6 +97,7 @@ export interface HandshakeCounts {
 export const newCounts = (): Counts => ({
   framesIn: 0,
   framesRelayed: 0,
+  framesHeld: 0,
   discarded: 0,
   bursts: 0,
   overruns: 0,

@@ -6,6 +6,9 @@ import type { Clock } from '../clock.js';
 /** Bounds (ms). A loop turn with little work takes tenths of a millisecond. Every listener hears a turn of a second. */
 const LATENCY_MS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 50, 100, 250, 500, 1000];
 
+/** Longer than any window. */
+const WAITS_MS_MAX = 1_000;
+
 /** Plain numbers. */
 export interface Sampled {
   /** Of sampled frames: from their receipt to the end of the turn in which uWebSockets.js wrote them to all receivers. */
@@ -23,6 +26,8 @@ export function createSampling({ nowMs, soon }: Pick<Clock, 'nowMs' | 'soon'>) {
   const sampled: Sampled = { latency: newHistogram(LATENCY_MS), framesOut: 0, bytesIn: 0, bytesOut: 0 };
   let receivedAtMs = 0;
   let frameBytes = 0;
+  /** Where the sample waits to be sent. null: it does not. */
+  let waitsIn: object | null = null;
 
   // Runs after uWebSockets.js has written everything published in this turn to the sockets.
   const close = () => observe(sampled.latency, nowMs() - receivedAtMs);
@@ -33,12 +38,20 @@ export function createSampling({ nowMs, soon }: Pick<Clock, 'nowMs' | 'soon'>) {
     isArmed: true,
     /** false: only the length of the next sample is taken. */
     isTimed: true,
-    /** Takes a relayed frame as the sample. `atMs` is monotonic. */
-    take(atMs: number, bytes: number): void {
+    /** Takes a relayed frame as the sample. `atMs` is monotonic. `feed`: where it waits to be sent, null when it was sent. */
+    take(atMs: number, bytes: number, feed: object | null): void {
       sampling.isArmed = false;
       frameBytes = bytes;
-      if (!sampling.isTimed) return;
+      // One that waits is timed to its end. One that was discarded never leaves.
+      if (!sampling.isTimed || (waitsIn !== null && atMs - receivedAtMs < WAITS_MS_MAX)) return;
       receivedAtMs = atMs;
+      waitsIn = feed;
+      if (feed === null) soon(close);
+    },
+    /** What waited there was sent. */
+    left(feed: object): void {
+      if (waitsIn !== feed) return;
+      waitsIn = null;
       soon(close);
     },
     /** Called with every tick: frames relayed since the last one, and the copies that went out. */

@@ -10,7 +10,7 @@ import {
   unwrapSequence,
 } from '../../protocol/frame.js';
 import type { Fanout } from '../delivery/fanout.js';
-import type { Feed } from '../delivery/feed.js';
+import type { Holding } from '../delivery/holding.js';
 import type { Source } from '../delivery/source.js';
 import type { Sampling } from '../figures/sampling.js';
 import type { Talkgroup } from '../members/members.js';
@@ -26,13 +26,9 @@ const AUDIBLE: ReadonlySet<EndCode> = new Set(['released', 'silence', 'disconnec
 
 export interface RemoteServices {
   readonly bursts: Bursts;
-  readonly fanout: Pick<Fanout, 'event' | 'tell' | 'fromElsewhere'>;
+  readonly fanout: Pick<Fanout, 'event' | 'tell' | 'absent'>;
   readonly sampling: Sampling;
-  readonly pings: { behindFrame(feed: Feed, nowMs: number): void };
-  readonly holding: {
-    keep(feed: Feed, source: Source, message: ArrayBuffer, nowMs: number): void;
-    discard(feed: Feed, source: Source): void;
-  };
+  readonly holding: Pick<Holding, 'live' | 'keep' | 'discard'>;
   readonly nowMs: () => number;
 }
 
@@ -74,12 +70,12 @@ export class RemoteBurst implements Source, RemoteTalk {
     talker.sequence = unwrapSequence(talker.sequence, readSequence(view));
     // The talker's relay has not read yet what this one has.
     if (this.talkgroup.encryption === 'required' && !mayBePlayed(view)) return this.missed(1, nowMs);
-    const isEmergency = (readFlags(view) & EMERGENCY) !== 0;
+    const flags = readFlags(view);
+    const isEmergency = (flags & EMERGENCY) !== 0;
     if (isEmergency !== talker.emergency) this.followEmergency(isEmergency);
     feed.relayed++;
-    if (services.sampling.isArmed) services.sampling.take(nowMs, message.byteLength);
-    services.fanout.fromElsewhere(feed, message, nowMs);
-    if (nowMs >= feed.askAtMs) services.pings.behindFrame(feed, nowMs);
+    const isSent = services.holding.live(services.fanout.absent, feed, this, message, flags, nowMs);
+    if (services.sampling.isArmed) services.sampling.take(nowMs, message.byteLength, isSent ? null : feed);
     if (feed.held !== null) services.holding.keep(feed, this, message, nowMs);
     if (this.untold > 0) this.tellMissed(nowMs);
   }

@@ -5,6 +5,7 @@ import type { LatestFix } from '../../protocol/fix.js';
 import type { Clock } from '../clock.js';
 import type { ClusterFigures } from '../cluster/counts.js';
 import type { Churn } from '../delivery/churn.js';
+import type { LoadFigures } from '../delivery/load.js';
 import type { Peer, Publisher } from '../delivery/peer.js';
 import type { EmergencyWrites } from '../emergencies/emergencies.js';
 import type { Counts } from '../figures/counts.js';
@@ -30,6 +31,8 @@ export interface RelayOptions {
   readonly publisher: Publisher;
   readonly limits: SessionLimits & {
     readonly lagPingMs: number;
+    readonly loadWindowMs: number;
+    readonly loadPercent: number;
     readonly sessionsParked: number;
     readonly drainMs: number;
     readonly socketsPerUser: number;
@@ -92,6 +95,7 @@ export interface RelayNumbers {
   readonly counts: Counts;
   readonly sampled: Sampled;
   readonly pulse: PulseFigures;
+  readonly load: LoadFigures;
   readonly present: Present;
   /** null: without other relays. */
   readonly cluster: ClusterFigures | null;

@@ -22,8 +22,8 @@ export interface PulseOptions {
   readonly unanswered: ReadonlySet<Unanswered>;
   /** Work on the session with this number threw: only this session ends, and the others have their turn. */
   readonly fail: (session: number, error: unknown) => void;
-  /** Up to ten times a second, after the sockets were read. */
-  readonly often: (nowMs: number) => void;
+  /** Up to ten times a second, after the sockets were read. `lateMs`: how late the tick came. */
+  readonly often: readonly ((nowMs: number, lateMs: number) => void)[];
   /** Once a second at most. */
   readonly seldom: readonly ((nowMs: number) => void)[];
   readonly log: { error(fields: object, message: string): void };
@@ -48,7 +48,8 @@ export function startPulse(options: PulseOptions) {
 
   const timer = clock.every(PULSE_MS, () => {
     const now = nowMs();
-    observe(figures.delay, now - dueAtMs);
+    const lateMs = now - dueAtMs;
+    observe(figures.delay, lateMs);
     dueAtMs = now + PULSE_MS;
     guarded(mark);
     guarded((now) => pings.walk(now, heardAtMs));
@@ -60,7 +61,7 @@ export function startPulse(options: PulseOptions) {
     oftenAtMs = now;
     // Timers run before sockets are read: judged right away, a stalled server would take its own pause for silence.
     // `soon` runs after them. By the time of now, for the server may stall between the two as well.
-    clock.soon(guarded, () => judge(now));
+    clock.soon(guarded, () => judge(now, lateMs));
   });
 
   function guarded(act: (now: number) => void): void {
@@ -98,13 +99,13 @@ export function startPulse(options: PulseOptions) {
     return Math.max(0, count - 1);
   }
 
-  function judge(now: number): void {
+  function judge(now: number, lateMs: number): void {
     // A burst of this very turn may be over already: `expire` lets its talkgroup go before the next mark.
     for (const talkgroup of floor.active()) marked.add(talkgroup);
     // Each by itself: whatever throws in one is no reason to leave out the others.
     guarded(() => floor.expire(now));
     guarded(judgeReceivers);
-    guarded(often);
+    for (const act of often) guarded((now) => act(now, lateMs));
     if (now - seldomAtMs >= SELDOM_MS) {
       seldomAtMs = now;
       for (const act of seldom) guarded(act);

@@ -3,6 +3,7 @@ import type { Notice, Question } from '../../db/notice.js';
 import { createChurn } from '../delivery/churn.js';
 import { createFanout } from '../delivery/fanout.js';
 import { createHolding } from '../delivery/holding.js';
+import { createLoad } from '../delivery/load.js';
 import { SERVICE_TOPIC } from '../delivery/peer.js';
 import { createEmergencies } from '../emergencies/emergencies.js';
 import { countClose, newCounts } from '../figures/counts.js';
@@ -72,7 +73,10 @@ export function createRelay(options: RelayOptions): Relay {
     pingMs: limits.lagPingMs,
     fail: sessions.failNumber,
   });
-  const holding = createHolding({ fanout, counts, clock, log });
+  const { behindFrame } = pings;
+  const holding = createHolding({ fanout, counts, behindFrame, left: sampling.left, clock, log });
+  const { loadWindowMs: windowMsMax, loadPercent } = limits;
+  const load = createLoad({ clock, windowMsMax, busyFrom: loadPercent / 100, hold: holding.follow });
   const bursts = new Bursts();
   const onVerdicts = createOutcomes({
     ...{ fanout, counts, bursts, unixMs },
@@ -90,7 +94,7 @@ export function createRelay(options: RelayOptions): Relay {
     log,
   });
   const presence = createPresence(fanout);
-  const remote = { bursts, fanout, sampling, pings, holding, nowMs };
+  const remote = { bursts, fanout, sampling, holding, nowMs };
   const sharing: Sharing = createSharing({
     ...{ remote, fanout, presence, shared, fair, clock, log },
     floor: () => floor,
@@ -170,7 +174,7 @@ export function createRelay(options: RelayOptions): Relay {
   }
   const services: SessionServices<Session> = {
     limits,
-    ...{ fanout, counts, sampling, pings, bursts, floor, holding },
+    ...{ fanout, counts, sampling, bursts, floor, holding },
     presence: sharing.presence,
     parking,
     snapshot,
@@ -212,7 +216,7 @@ export function createRelay(options: RelayOptions): Relay {
   const pulse = startPulse({
     ...{ clock, fair, fanout, floor, sampling, pings, unanswered, log },
     fail: sessions.failNumber,
-    often: () => rights.expire(),
+    often: [rights.expire, (_now, lateMs) => load.measure(lateMs)],
     seldom: [sharing.presence.announce, (now) => parking.expire(now)],
   });
 
@@ -235,6 +239,7 @@ export function createRelay(options: RelayOptions): Relay {
       counts,
       sampled: sampling.sampled,
       pulse: pulse.figures,
+      load: load.figures,
       present: present(),
       cluster: sharing.cluster()?.figures() ?? null,
     }),

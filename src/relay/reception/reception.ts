@@ -125,6 +125,8 @@ export class Reception implements Hearer, Unanswered {
     if (this.behind !== null) return this.behind.miss(talkgroup, this.relayedIn(talkgroup));
     const { hold } = this.subscriptionTo(talkgroup);
     if (hold !== null) return this.services.holding.open(talkgroup.feed, hold).enter(this);
+    // What waits under load came before it.
+    talkgroup.feed.waiting?.flush();
     this.peer?.subscribe(talkgroup.feed.audioTopic);
     talkgroup.feed.enter(this);
   }

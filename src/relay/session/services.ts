@@ -11,7 +11,6 @@ import type { TalkLimits } from '../floor/capacity.js';
 import type { FloorControl } from '../floor/control.js';
 import type { Rates } from '../limits/budget.js';
 import type { LiveSession, Membership } from '../members/members.js';
-import type { Pings } from '../reception/pings.js';
 import type { ReceptionServices } from '../reception/receiver.js';
 import type { Parking, Resumable } from './parking.js';
 
@@ -38,12 +37,11 @@ export interface Times {
 /** What the way of a frame uses. */
 export interface UplinkServices {
   readonly limits: SessionLimits;
-  readonly fanout: Pick<Fanout, 'audio' | 'absent'>;
+  readonly fanout: Pick<Fanout, 'absent'>;
   readonly counts: Counts;
   readonly sampling: Sampling;
-  readonly pings: Pick<Pings, 'behindFrame'>;
   readonly floor: FloorControl;
-  readonly holding: Pick<Holding, 'keep'>;
+  readonly holding: Pick<Holding, 'live' | 'keep'>;
   /** Monotonic milliseconds. */
   readonly nowMs: () => number;
 }
@@ -54,8 +52,8 @@ export interface SessionServices<Session extends LiveSession & Resumable>
     ReceptionServices {
   readonly limits: SessionLimits;
   readonly counts: Counts;
-  readonly fanout: Pick<Fanout, 'audio' | 'absent' | 'mayDropText'>;
-  readonly holding: Pick<Holding, 'open' | 'keep' | 'discard'>;
+  readonly fanout: Pick<Fanout, 'absent' | 'mayDropText'>;
+  readonly holding: Pick<Holding, 'live' | 'open' | 'keep' | 'discard'>;
   readonly bursts: Bursts;
   readonly parking: Parking<Session>;
   /** The talkgroup as it is now, for this member. */

@@ -114,19 +114,13 @@ export class Uplink {
     feed.relayed++;
     talk.lastFrameAtMs = nowMs;
     talk.sequence = unwrapSequence(talk.sequence, readSequence(view));
-    stampFrame(
-      view,
-      VERSION_1 | started | talk.emergencyFlag | (flags & (END | ENCRYPTED)),
-      session.number,
-      talk.burst,
-    );
+    const stamped = VERSION_1 | started | talk.emergencyFlag | (flags & (END | ENCRYPTED));
+    stampFrame(view, stamped, session.number, talk.burst);
     services.counts.framesRelayed++;
-    if (services.sampling.isArmed) services.sampling.take(nowMs, message.byteLength);
     // What only its talker would hear is not handed to the engine.
-    if (feed.onlyHearer !== this.reception) {
-      services.fanout.audio(from, feed, message, nowMs);
-      if (nowMs >= feed.askAtMs) services.pings.behindFrame(feed, nowMs);
-    }
+    const isSent =
+      feed.onlyHearer === this.reception || services.holding.live(from, feed, talk, message, stamped, nowMs);
+    if (services.sampling.isArmed) services.sampling.take(nowMs, message.byteLength, isSent ? null : feed);
     if (feed.held !== null) services.holding.keep(feed, talk, message, nowMs);
     if (feed.elsewhere !== null) feed.elsewhere.frame(talk, message, nowMs);
     if ((flags & END) === 0) return;

@@ -128,6 +128,7 @@ export class Node implements Station {
     };
     return {
       nowMs: () => this.now(),
+      idleMs: () => this.now(),
       unixMs: () => 1e12 + schedule.now(),
       after(delayMs, act) {
         const timer = { isOff: false, unref() {} };

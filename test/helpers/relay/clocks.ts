@@ -51,6 +51,7 @@ export function virtualClock(startMs = 1000): Clock & { pass(ms: number): void }
 
   return {
     nowMs: () => nowMs,
+    idleMs: () => nowMs,
     unixMs: () => nowMs,
     after: (delayMs, run) => set(delayMs, null, run),
     every: (periodMs, run) => set(periodMs, periodMs, run),

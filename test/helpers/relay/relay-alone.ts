@@ -44,6 +44,8 @@ export const relayAlone = (
       talkSilenceMs: 2000,
       backlogMs: 1000,
       lagPingMs: 1000,
+      loadWindowMs: 60,
+      loadPercent: 85,
       resumeMs: 0,
       sessionsParked: 1,
       drainMs: 0,
