@@ -96,13 +96,17 @@ RUN_OVER_NODES = RADIOS_OVER=nodes TEST_FILES="$$($(NODE) dist/test/helpers/radi
 # The same over two relay threads of one node, which only Linux has. They need no nats-server.
 RUN_OVER_THREADS = RADIOS_OVER=threads TEST_FILES="$$($(NODE) dist/test/helpers/radios-over-threads.js)" $(RUN_FILES)
 
+# Tests of what is heard, in which order and by whom, while the relay holds live audio for as long as it may.
+UNDER_LOAD_TESTS = $(patsubst %,dist/test/relay/%.test.js,bursts changes emergency floor floor-storm held resume-floor rights-reserved)
+RUN_UNDER_LOAD = UNDER_LOAD=1 TEST_FILES='$(UNDER_LOAD_TESTS)' $(RUN_FILES)
+
 # Not part of `make test`: this takes as long again. That two threads serve one port
 # as one relay is part of it (test/relay/threads).
 test-cluster: test-threads test-nodes ## run the tests of several relay threads and, with nats-server, of several nodes
 
 test-threads: build
 	@if [ "$$(uname)" = Linux ]; then \
-	  $(RUN_THREAD_TESTS) && $(RUN_OVER_THREADS); \
+	  $(RUN_THREAD_TESTS) && $(RUN_OVER_THREADS) && RADIOS_OVER=threads $(RUN_UNDER_LOAD); \
 	else \
 	  echo 'Relay threads share a port on Linux only, so no test ran over two of them'; \
 	fi
@@ -142,6 +146,7 @@ prove: export KEY_FETCHES = 10000
 prove: export TEST_FILE_MS = 1200000
 prove: lint build ## run the tests with the full counts of races, cuts and kills (takes long)
 	$(RUN_PROOFS)
+	RADIOS_OVER=nodes $(RUN_UNDER_LOAD)
 	@if $(HAS_BROWSER); then TEST_JOBS=2 TEST_FILES='$(SMOKE_TESTS) $(BROWSER_TESTS)' $(RUN_FILES); \
 	else echo 'browser tests left out: no chromium'; fi
 

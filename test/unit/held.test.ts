@@ -7,6 +7,7 @@ import { decodeFrames } from '../../src/protocol/bundle.js';
 import { encodeFrame } from '../../src/protocol/frame.js';
 import { flushHeld, heldBy } from '../../src/relay/delivery/feed.js';
 import { Held, HOLDS, type Hold } from '../../src/relay/delivery/held.js';
+import { LOAD_STEPS } from '../../src/relay/delivery/load.js';
 import type { Peer } from '../../src/relay/delivery/peer.js';
 import type { Source } from '../../src/relay/delivery/source.js';
 import type { Membership } from '../../src/relay/members/members.js';
@@ -16,6 +17,8 @@ import { claimsOf, quietPeer, relayAlone, seated } from '../helpers/relay/relay-
 import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 const EVERY_HOLD: readonly Hold[] = [...Object.values(HOLDS.coalesce_ms), ...Object.values(HOLDS.bundle_ms)];
+/** As live audio is held under load. */
+const UNDER_LOAD: readonly Hold[] = LOAD_STEPS.map((step) => ({ name: '', bundled: 1, ...step }));
 const talker = (sender: number): Source => ({ sender, socket: null, mayTalk: () => true });
 
 /** One step of what happens to held audio: a frame of that talker, or a call. Some time passes before each. */
@@ -36,7 +39,7 @@ t.test(
   'what waits leaves once and in order, in time and in pieces of its size, or is discarded',
   async (t) => {
     fc.assert(
-      fc.property(fc.constantFrom(...EVERY_HOLD), steps, (hold, steps) => {
+      fc.property(fc.constantFrom(...EVERY_HOLD, ...UNDER_LOAD), steps, (hold, steps) => {
         const talks = [0, 1, 2, 3].map(talker);
         const left = talks.map((): number[] => []);
         const waiting = talks.map((): { frame: number; atMs: number }[] => []);
@@ -44,7 +47,7 @@ t.test(
         let frame = 0;
         const held = new Held(hold, 'topic', 0, (talk, frames) => {
           const talker = talks.indexOf(talk);
-          if (hold.bundled > 1) assert.ok(frames.length <= hold.bundled);
+          if (hold.frames !== undefined) assert.ok(frames.length <= hold.frames);
           for (const one of frames) left[talker]?.push(new DataView(one).getUint32(0));
           waiting[talker]?.splice(0, frames.length);
         });
@@ -155,7 +158,7 @@ function createEngine() {
 }
 
 /** A relay without an engine, and so many radios in one talkgroup. Time passes only by `pass`. */
-async function radios(t: Pick<Test, 'fail'>, count: number) {
+async function radios(t: Pick<Test, 'fail'>, count: number, limits: { loadPercent?: number } = {}) {
   let nowMs = 100_000;
   let number = 0;
   const engine = createEngine();
@@ -166,7 +169,7 @@ async function radios(t: Pick<Test, 'fail'>, count: number) {
     },
     takeNumber: () => ++number,
     publisher: engine.publisher,
-    limits: { framesPerSecond: 10_000, talkSilenceMs: 1e9 },
+    limits: { framesPerSecond: 10_000, talkSilenceMs: 1e9, loadWindowMs: 100, ...limits },
     // Without pulses, which come by the real clock: on a busy machine one came before the first act, and took the second
     // and a half of `lags` for a stall of the server.
     clock: { nowMs: () => nowMs, every: () => NO_TIMER },
@@ -235,7 +238,9 @@ async function radios(t: Pick<Test, 'fail'>, count: number) {
     published: engine.published,
     pass(ms: number) {
       nowMs += ms;
-      for (const held of membership.talkgroup.feed.held ?? []) held.expire(nowMs);
+      const { held, waiting } = membership.talkgroup.feed;
+      for (const one of held ?? []) one.expire(nowMs);
+      waiting?.expire(nowMs);
     },
     close: () => relay.close(),
   };
@@ -268,8 +273,8 @@ t.test(
   async (t) => {
     const closing: Promise<void>[] = [];
     await fc.assert(
-      fc.asyncProperty(acts, async (acts) => {
-        const { all, talkgroup, pass, close } = await radios(t, 3);
+      fc.asyncProperty(acts, fc.constantFrom(85, 0), async (acts, loadPercent) => {
+        const { all, talkgroup, pass, close } = await radios(t, 3, { loadPercent });
         for (const { radio, act, afterMs } of acts) {
           pass(afterMs);
           act(all[radio] as Radio);
@@ -295,7 +300,7 @@ t.test(
         }
         closing.push(close()); // which takes half a second
       }),
-      { numRuns: 50 },
+      { numRuns: 200 },
     );
     await Promise.all(closing);
     t.pass('for any acts');
