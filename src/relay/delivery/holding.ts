@@ -84,7 +84,7 @@ export function createHolding({ fanout, counts, behindFrame, left, clock, log }:
     if (nowMs >= feed.askAtMs) behindFrame(feed, nowMs);
   }
 
-  /** What is urgent takes along what waits, and so does what only one receiver hears: no write is saved there. */
+  /** What is urgent takes along what waits. */
   function liveUnderLoad(
     from: Voice,
     feed: Feed,
@@ -93,7 +93,7 @@ export function createHolding({ fanout, counts, behindFrame, left, clock, log }:
     flags: number,
     nowMs: number,
   ): boolean {
-    if ((flags & URGENT) !== 0 || feed.live.size < 2) {
+    if ((flags & URGENT) !== 0 || feed.live.size === 0) {
       feed.waiting?.flush();
       sendLive(from, feed, message, nowMs);
       return true;

@@ -38,9 +38,9 @@ export interface LoadFigures {
 }
 
 /** A tick that comes later (ms) is a sign of load as well: a thread that is not given its core does not count as busy. */
-const LATE_MS = 20;
-/** Measurements under load before the first step: one alone is a stall. */
-const STALLS = 2;
+const LATE_MS = 100;
+/** Measurements under load, one after the other, before each step: one or two are a stall. */
+const STALLS = 3;
 /** A step back takes so long (ms) with less than this share of the load that begins one: about what a step saves. */
 const RELIEVED_MS = 5_000;
 const RELIEVED_SHARE = 0.5;
@@ -84,8 +84,10 @@ export function createLoad({ clock, windowMsMax, busyFrom, hold }: LoadOptions) 
       const isLate = lateMs >= LATE_MS;
       if (isLate || busy >= RELIEVED_SHARE * busyFrom) strainedAtMs = nowMs;
       loaded = isLate || busy >= busyFrom ? loaded + 1 : 0;
-      if (loaded >= (at < 0 ? STALLS : 1) && at + 1 < steps.length) move(1);
-      else if (at >= 0 && nowMs - strainedAtMs >= RELIEVED_MS) {
+      if (loaded >= STALLS && at + 1 < steps.length) {
+        loaded = 0;
+        move(1);
+      } else if (at >= 0 && nowMs - strainedAtMs >= RELIEVED_MS) {
         strainedAtMs = nowMs;
         move(-1);
       }

@@ -114,7 +114,12 @@ export class Reception implements Hearer, Unanswered {
   /** Whether it gets the talkgroup's audio may have changed. Events go on. */
   followKeys(membership: Membership): void {
     const { talkgroup, granted } = membership;
-    if (!granted || this.peer === null || !isHeard(this.subscriptionTo(talkgroup).mode)) return;
+    const { mode, hold } = this.subscriptionTo(talkgroup);
+    if (!granted || this.peer === null || !isHeard(mode)) return;
+    // To leave and enter would cost it what is buffered. `subscribe` answers false for what it is subscribed to.
+    const { feed } = talkgroup;
+    const hears = hold === null ? feed.live.has(this) : !this.peer.subscribe(topicOf(feed, hold));
+    if (hears && membership.mayHear) return;
     this.exitAudio(talkgroup);
     this.behind?.stop(talkgroup);
     if (membership.mayHear) this.enterAudio(talkgroup);
