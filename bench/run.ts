@@ -22,6 +22,7 @@ import { loginStorm } from './scenarios/login-storm.js';
 import { manyGroups } from './scenarios/many-groups.js';
 import { monitor } from './scenarios/monitor.js';
 import { oneTalker1000, oneTalker5000 } from './scenarios/one-talker.js';
+import { overload } from './scenarios/overload/overload.js';
 import { positions } from './scenarios/positions.js';
 import { reconnectStorm } from './scenarios/reconnect-storm.js';
 import { cluster } from './scenarios/relays/cluster.js';
@@ -50,6 +51,7 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   [CANONICAL]: { play: oneTalker1000, takesS: 160 },
   'one-talker-5000': { play: oneTalker5000, takesS: 110 },
   'many-groups': { play: manyGroups, takesS: 430 },
+  overload: { play: overload, takesS: 330 },
   /** Needs AGAINST: left out where all are played. */
   builds: { play: builds, takesS: 240, isLong: true },
   'lag-pings': { play: lagPings, takesS: 480 },

@@ -15,11 +15,18 @@ export const TWO_THREADS = 'relay, 2 threads';
 export const BARE = 'bare engine';
 export const PINGING = 'engine that pings as often';
 
+/** The relay with its longest window under load (ms). 0: it holds no frame. */
+export const windowed = (ms: number) => `relay, window ${ms} ms`;
+const WINDOWS_MS = [0, 40, 60, 100];
+
 /** The relay's settings beyond its defaults: no limit is raised. A line for each connection says nothing here. */
 const RELAYS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   [RELAY]: { LOG_LEVEL: 'warn' },
   [QUIET_RELAY]: { LOG_LEVEL: 'warn', LAG_PING_MS: '0' },
   [TWO_THREADS]: { LOG_LEVEL: 'warn', RELAY_THREADS: '2' },
+  ...Object.fromEntries(
+    WINDOWS_MS.map((ms) => [windowed(ms), { LOG_LEVEL: 'warn', LOAD_WINDOW_MS: `${ms}` }]),
+  ),
 };
 const PEER_NAMES: Readonly<Record<string, PeerName>> = {
   [BARE]: 'bare',

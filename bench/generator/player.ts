@@ -93,6 +93,17 @@ export function generateTogether<Task extends { readonly helperCores: readonly (
   return generate(load, { ...task, helperCores }, { cores: own, signal });
 }
 
+/** The same for a load that is set up once and plays pieces. */
+export function withPlayerTogether<Setup extends object, Piece extends object, Played, Ended, T>(
+  load: URL,
+  setup: Omit<Setup, 'helperCores'>,
+  { cores, signal }: { readonly cores: Pins; readonly signal: AbortSignal },
+  use: (player: Player<Piece, Played, Ended>) => Promise<T>,
+): Promise<T> {
+  const [own = null, ...helperCores] = generatorCores(cores);
+  return withPlayer(load, { ...setup, helperCores }, { cores: own, signal }, use);
+}
+
 /** The other side: what a file of loads/ does. A rejection ends the process. */
 export function perform<Setup, Piece, Played, Ended>(
   prepare: (setup: Setup) => Promise<Performance<Piece, Played, Ended>>,

@@ -16,6 +16,9 @@ import { type Answer, type Cue, remoteListeners } from './remote-listeners.js';
 export interface StageSetup {
   readonly servers: readonly Contender[];
   readonly audience: Audience;
+  /** As in ListenersSetup. */
+  readonly earEvery?: number;
+  readonly arrivalMsMax?: number;
   /** Of each further process of the generator. Each has a share of the listeners. */
   readonly helperCores: readonly (string | null)[];
 }
@@ -57,6 +60,8 @@ export interface Turn extends Heard {
   readonly delivered: number;
   /** How late the latest measured frame left: so long the generator itself stood still, or the machine did. */
   readonly lateMs: number;
+  /** Of a core, while the measured frames left. Of several processes of the generator, of the busiest. */
+  readonly generatorShare: number;
   /** All that was sent was relayed within the turn: nothing of it is charged to the next. */
   readonly isWhole: boolean;
 }
@@ -105,11 +110,14 @@ function castOf({ target, users, isSealed = false }: Contender): Cast {
 }
 
 /** Listeners are dealt out one by one. */
-function setupsOf(casts: readonly Cast[], { audience, helperCores }: StageSetup): ListenersSetup[] {
+function setupsOf(casts: readonly Cast[], setup: StageSetup): ListenersSetup[] {
+  const { audience, helperCores, earEvery, arrivalMsMax } = setup;
   const processes = helperCores.length + 1;
   return Array.from({ length: processes }, (_, process) => ({
     probeEvery: audience.probeEvery,
     periodMs: 1000 / audience.framesPerSecond,
+    ...(earEvery !== undefined && { earEvery }),
+    ...(arrivalMsMax !== undefined && { arrivalMsMax }),
     servers: casts.map(({ target, listeners }) => ({
       target,
       listeners: listeners.filter((_, i) => i % processes === process),
@@ -191,7 +199,9 @@ async function playTurn(players: Players, piece: Piece): Promise<Turn> {
     lateMs = Math.max(lateMs, ms);
     late(ms);
   };
+  const usedBefore = await usedUs();
   await side.speak({ talkers, frames, late: noteLate });
+  const used = await usedUs();
   const isDone = await settle();
   const { atMs } = before;
   const threadsUs = timesBetween(before.times, readCpu());
@@ -211,11 +221,19 @@ async function playTurn(players: Players, piece: Piece): Promise<Turn> {
     talkers,
     ...measured,
     lateMs,
+    generatorShare:
+      Math.max(...used.us.map((us, i) => us - (usedBefore.us[i] ?? 0))) /
+      1000 /
+      (used.atMs - usedBefore.atMs),
     frames: frames * talkers,
     delivered: heard.received - (expected * unmeasured) / (unmeasured + frames),
     isWhole: isClear && isDone && isOver,
     ...heard,
   };
+
+  async function usedUs() {
+    return { us: await Promise.all(groups.map((group) => group.usedUs())), atMs: nowMs() };
+  }
 
   /** false: something did not arrive in time. */
   async function settle(): Promise<boolean> {
@@ -228,11 +246,13 @@ async function playTurn(players: Players, piece: Piece): Promise<Turn> {
 /** What several groups of listeners heard, or one in several turns. */
 export function sumOf(parts: readonly Heard[]): Heard {
   const sum = (of: (part: Heard) => number) => parts.reduce((total, part) => total + of(part), 0);
+  const hasEars = parts.some(({ ears }) => ears !== undefined);
   return {
     received: sum(({ received }) => received),
     lost: sum(({ lost }) => lost),
     duplicated: sum(({ duplicated }) => duplicated),
     outOfOrder: sum(({ outOfOrder }) => outOfOrder),
     latency: mergeLatencies(parts.map(({ latency }) => latency)),
+    ...(hasEars && { ears: parts.flatMap(({ ears = [] }) => ears) }),
   };
 }

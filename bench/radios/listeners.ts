@@ -1,6 +1,7 @@
 // Plays the listeners of one generator process on all servers of a contest, and reports each turn.
 import { createRecorder, type Latency } from '../figures/histogram.js';
 import { around, nowMs } from '../machine/clock.js';
+import { type Arrival, createEars } from './ears.js';
 import type { Member } from './member.js';
 import type { ConnectionLost, Target } from './raw-radio.js';
 import { connectSwarm, probing, sipping, type Tally, talkgroupNumberOf } from './swarm.js';
@@ -8,7 +9,11 @@ import { connectSwarm, probing, sipping, type Tally, talkgroupNumberOf } from '.
 export interface ListenersSetup {
   readonly servers: readonly { readonly target: Target; readonly listeners: readonly Member[] }[];
   readonly probeEvery: number;
+  /** Every so many-th probe notes when each measured frame came. Without it none does. */
+  readonly earEvery?: number;
   readonly periodMs: number;
+  /** A server that is behind gets so long (ms) for what it has been sent. Without it ARRIVAL_MS_MAX. */
+  readonly arrivalMsMax?: number;
 }
 
 /** Frames that were sent into each talkgroup since the beginning. */
@@ -23,6 +28,8 @@ export interface Heard {
   readonly outOfOrder: number;
   /** Taken by the probes. */
   readonly latency: Latency;
+  /** What each probe that notes it has heard. Absent when none does. */
+  readonly ears?: readonly (readonly Arrival[])[];
 }
 
 /** Servers are named by their place in the setup. One turn at a time. */
@@ -37,19 +44,18 @@ export interface Listeners {
   usedUs(): Promise<number>;
 }
 
-/** A server that is behind gets so long for what it has been sent. */
 const ARRIVAL_MS_MAX = 4_000;
 /** Sinks are looked after so often then. */
 const LOOK_MS = 2;
 
 /** Resolves when all have joined. Rejects when one cannot. */
 export async function joinListeners(
-  { servers, probeEvery, periodMs }: ListenersSetup,
+  { servers, ...setup }: ListenersSetup,
   lost: (loss: ConnectionLost) => void,
 ): Promise<Listeners> {
   const sides: Side[] = [];
   for (const { target, listeners } of servers) {
-    sides.push(await seat({ target, users: listeners, probeEvery, periodMs, lost }));
+    sides.push(await seat({ target, users: listeners, ...setup, lost }));
   }
   const at = (server: number): Side => {
     const side = sides[server];
@@ -76,27 +82,41 @@ interface Side {
   end(sent: Sent): Promise<Heard>;
 }
 
-interface SideOptions {
+interface SideOptions extends Omit<ListenersSetup, 'servers'> {
   readonly target: Target;
   readonly users: readonly Member[];
-  readonly probeEvery: number;
-  readonly periodMs: number;
   /** A listener lost its connection. */
   readonly lost: (loss: ConnectionLost) => void;
 }
 
-async function seat({ target, users, probeEvery, periodMs, lost }: SideOptions): Promise<Side> {
-  const probed = createCounter(ARRIVAL_MS_MAX);
+async function seat({
+  target,
+  users,
+  probeEvery,
+  earEvery,
+  periodMs,
+  lost,
+  ...most
+}: SideOptions): Promise<Side> {
+  const { arrivalMsMax = ARRIVAL_MS_MAX } = most;
+  const probed = createCounter(arrivalMsMax);
+  const isProbe = probing({ users, probeEvery });
+  const ears = createEars(
+    users.flatMap((_, i) => (isProbe(i) ? [i] : [])),
+    earEvery,
+  );
   let recorder = createRecorder();
-  const heard = (_: number, latencyMs: number) => {
-    if (!Number.isNaN(latencyMs)) recorder.record(latencyMs);
+  const heard = (sequence: number, latencyMs: number, listener: number) => {
+    if (!Number.isNaN(latencyMs)) {
+      recorder.record(latencyMs);
+      ears?.note(listener, sequence, latencyMs);
+    }
     probed.count();
   };
   const swarm = await connectSwarm({ target, users, probeEvery, heard, lost });
   swarm.flow();
   const { tally } = swarm;
   const sinks = sipping(swarm, periodMs);
-  const isProbe = probing({ users, probeEvery });
   const listeners = countByTalkgroup(users);
   const probes = countByTalkgroup(users.filter((_, i) => isProbe(i)));
   let before: Tally = { ...tally };
@@ -110,7 +130,7 @@ async function seat({ target, users, probeEvery, periodMs, lost }: SideOptions):
     async end(sent) {
       sinks.flow();
       const expected = deliveries(sent, listeners);
-      const givenUpMs = nowMs() + ARRIVAL_MS_MAX;
+      const givenUpMs = nowMs() + arrivalMsMax;
       while (tally.received < expected - givenUp && nowMs() < givenUpMs) await around(nowMs() + LOOK_MS);
       const { received, duplicated, outOfOrder } = tally;
       const heard = {
@@ -119,6 +139,7 @@ async function seat({ target, users, probeEvery, periodMs, lost }: SideOptions):
         duplicated: duplicated - before.duplicated,
         outOfOrder: outOfOrder - before.outOfOrder,
         latency: recorder.latency(),
+        ...(ears && { ears: ears.take() }),
       };
       givenUp = expected - received;
       missed = deliveries(sent, probes) - probed.counted();

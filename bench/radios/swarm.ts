@@ -23,8 +23,11 @@ export interface SwarmOptions {
   readonly users: readonly Member[];
   /** Every so many-th listener is a probe, and so is the last to join. The others are sinks. */
   readonly probeEvery: number;
-  /** Called by probes: the frame's number, and milliseconds from when it was due to heard, NaN when it is only COUNTED. */
-  readonly heard: (sequence: number, latencyMs: number) => void;
+  /**
+   * Called by probes: the frame's number, milliseconds from when it was due to heard, NaN when it is only COUNTED, and the
+   * listener's place among the users.
+   */
+  readonly heard: (sequence: number, latencyMs: number, listener: number) => void;
   /** A connection ended without our doing. */
   readonly lost: (loss: ConnectionLost) => void;
 }
@@ -48,7 +51,7 @@ export async function connectSwarm(options: SwarmOptions): Promise<Swarm> {
   const tally: Tally = { received: 0, duplicated: 0, outOfOrder: 0 };
   const isProbe = probing(options);
   const radios = await joinAll(users, (token, i) => {
-    const receive = listener(options, tally, isProbe(i));
+    const receive = listener(options, tally, isProbe(i) ? i : null);
     return new RawRadio({ target: { ...target, room: talkgroupNumberOf(users[i]) }, token, lost, receive });
   });
   const sinks = sinksOf(radios.filter((_, i) => !isProbe(i)));
@@ -131,8 +134,8 @@ export async function joinAll(
   return radios;
 }
 
-/** The reading end of one listener: runs for each of tens of thousands of deliveries a second. */
-function listener({ heard }: SwarmOptions, tally: Tally, isProbe: boolean): Receive {
+/** The reading end of one listener: runs for each of tens of thousands of deliveries a second. `probe`: null for a sink. */
+function listener({ heard }: SwarmOptions, tally: Tally, probe: number | null): Receive {
   let next = 0;
   /** Of those before `next`. null as long as nothing ever was. */
   let missing: Set<number> | null = null;
@@ -159,8 +162,8 @@ function listener({ heard }: SwarmOptions, tally: Tally, isProbe: boolean): Rece
       return;
     }
     tally.received++;
-    if (!isProbe) return;
+    if (probe === null) return;
     const dueMs = dueMsAt(bytes, start);
-    heard(sequence, dueMs === COUNTED ? Number.NaN : nowMs() - dueMs);
+    heard(sequence, dueMs === COUNTED ? Number.NaN : nowMs() - dueMs, probe);
   };
 }

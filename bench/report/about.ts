@@ -19,6 +19,10 @@ export const ABOUT: Readonly<Record<string, About>> = {
     title: '100 active talkgroups',
     what: '100 talkgroups of 50 members. The number of active ones rises until fewer than 99 of 100 deliveries arrive within a frame period of 20 ms, or one is lost. The step before is the capacity.',
   },
+  overload: {
+    title: 'More speech than one core can send frame by frame',
+    what: 'Talkgroups of 50, each with a talker. The load rises in steps until a listener loses a frame or hears it too late: on the bare engine, on a relay that sends each frame at once, and on relays that hold audio for up to 40, 60 and 100 ms while they are under load. It shows how much more speech one core carries, and for how much delay.',
+  },
   'lag-pings': {
     title: 'Lag pings to every listener',
     what: '100 talkgroups of 50, all active at 10 frames a second. The relay with and without its pings to every listener takes turns with the bare engine. It shows how much latency and CPU time the pings add, also directly after all radios have connected.',

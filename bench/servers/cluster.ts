@@ -23,7 +23,7 @@ export const withCluster = <T>(options: ServerOptions, use: (cluster: Cluster) =
 
 /** What `make cluster` starts, as it printed it. */
 export interface LocalCluster extends Pick<Relay, 'dataDir' | 'jwtSecret'> {
-  readonly nodes: readonly (Relay & { readonly metricsUrl: string })[];
+  readonly nodes: readonly Relay[];
   readonly natsPids: readonly number[];
 }
 

@@ -5,6 +5,8 @@ import { type Server, type ServerOptions, startOfNode, withFolder, withServer } 
 export interface Relay extends Server {
   /** `http://host:port` */
   readonly restUrl: string;
+  /** `http://host:port/metrics` */
+  readonly metricsUrl: string;
   readonly dataDir: string;
   readonly jwtSecret: string;
 }
@@ -30,7 +32,8 @@ export function withRelay<T>(options: RelayOptions, use: (relay: Relay) => Promi
     const start = startOfNode(main, options.nodeFlags);
     return withServer(start, { ...options, settings }, (server, printed) => {
       const restUrl = /^REST +(\S+)$/m.exec(printed)?.[1] ?? '';
-      return use({ ...server, dialect: 'relay', restUrl, dataDir, jwtSecret });
+      const metricsUrl = /^Metrics +(\S+)$/m.exec(printed)?.[1] ?? '';
+      return use({ ...server, dialect: 'relay', restUrl, metricsUrl, dataDir, jwtSecret });
     });
   });
 }

@@ -260,6 +260,7 @@ const benchModules: Modules = {
       'src/client/connection',
       'src/client/encryption',
       'src/client/node',
+      'src/client/sound',
       'src/protocol',
     ],
   },

@@ -139,7 +139,7 @@ t.test('a claim over another server divides by the ratio that server has in the 
   const turns = [0, 1].flatMap((round) =>
     costs.map((cpuUs, server) => ({
       ...{ server, round, cpuUs, talkers: 1, atMs: 0, durationMs: 1, frames: 1, delivered: 1 },
-      ...{ isWhole: true, lateMs: 0, p99Ms: 1 },
+      ...{ isWhole: true, lateMs: 0, generatorShare: 0, p99Ms: 1 },
       ...heard,
     })),
   );
