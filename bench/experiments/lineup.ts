@@ -19,8 +19,10 @@ export const PINGING = 'engine that pings as often';
 export const windowed = (ms: number) => `relay, window ${ms} ms`;
 const WINDOWS_MS = [0, 40, 60, 100];
 
+type Settings = Readonly<Record<string, string>>;
+
 /** The relay's settings beyond its defaults: no limit is raised. A line for each connection says nothing here. */
-const RELAYS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+const RELAYS: Readonly<Record<string, Settings>> = {
   [RELAY]: { LOG_LEVEL: 'warn' },
   [QUIET_RELAY]: { LOG_LEVEL: 'warn', LAG_PING_MS: '0' },
   [TWO_THREADS]: { LOG_LEVEL: 'warn', RELAY_THREADS: '2' },
@@ -44,19 +46,25 @@ export interface Running {
   readonly server: Server;
   /** null: a peer, which authenticates no radio. */
   readonly relay: Relay | null;
+  /** Of a relay, beyond its defaults. */
+  readonly settings: Settings | null;
 }
 
 export type Lineup = readonly Running[];
 
-/** Other builds of the relay by name: the folder of each checkout, built. */
-export type Builds = Readonly<Record<string, string>>;
+export interface LineupOptions {
+  /** Other builds of the relay by name: the folder of each checkout, built. */
+  readonly builds?: Readonly<Record<string, string>>;
+  /** Of all relays here. */
+  readonly settings?: Settings;
+}
 
 /** Those of `names` that are installed, in the same order. Gone when `use` has settled. */
 export async function withLineup<T>(
   { cores, signal, note }: Bench,
   names: readonly string[],
   use: (lineup: Lineup) => Promise<T>,
-  builds: Builds = {},
+  { builds = {}, settings: ofAll = {} }: LineupOptions = {},
 ): Promise<T> {
   const present = names.filter((name) => {
     const peer = PEER_NAMES[name];
@@ -68,14 +76,17 @@ export async function withLineup<T>(
   /** One within the other, so that whichever fails, all end. */
   const start = (running: Lineup, [name, ...others]: readonly string[]): Promise<T> => {
     if (name === undefined) return use(running);
-    const next = (server: Server, relay: Relay | null) =>
-      start([...running, { name, server, relay }], others);
     const peer = PEER_NAMES[name];
-    if (peer !== undefined) return withPeer(peer, options, (server) => next(server, null));
+    if (peer !== undefined)
+      return withPeer(peer, options, (server) =>
+        start([...running, { name, server, relay: null, settings: null }], others),
+      );
     const folder = builds[name];
     const main = folder === undefined ? {} : { main: pathToFileURL(join(folder, 'dist/src/main.js')) };
-    const settings = RELAYS[folder === undefined ? name : RELAY] ?? {};
-    return withRelay({ ...options, ...main, settings }, (relay) => next(relay, relay));
+    const settings = { ...RELAYS[folder === undefined ? name : RELAY], ...ofAll };
+    return withRelay({ ...options, ...main, settings }, (relay) =>
+      start([...running, { name, server: relay, relay, settings }], others),
+    );
   };
   return start([], present);
 }
@@ -102,4 +113,4 @@ const contender = ({ url, dialect, pid }: Server, users: readonly Member[]): Con
 
 /** For the result: what the servers were set to. */
 export const settingsOf = (lineup: Lineup) =>
-  Object.fromEntries(lineup.flatMap(({ name }) => (name in RELAYS ? [[name, RELAYS[name]]] : [])));
+  Object.fromEntries(lineup.flatMap(({ name, settings }) => (settings === null ? [] : [[name, settings]])));

@@ -3,7 +3,7 @@
 import { basename } from 'node:path';
 import { type Claim, type Comparison, compare, linesOfSides } from '../experiments/comparison.js';
 import { forthAndBack, playContest } from '../experiments/contest.js';
-import { type Builds, cast, type Lineup, RELAY, withLineup } from '../experiments/lineup.js';
+import { cast, type Lineup, RELAY, withLineup } from '../experiments/lineup.js';
 import { noiseOf } from '../figures/doubts.js';
 import type { Contest } from '../generator/loads/contest.js';
 import type { Piece } from '../generator/stage.js';
@@ -58,7 +58,7 @@ const LOADS: readonly Load[] = [
 export async function builds(bench: Bench): Promise<Report> {
   if (bench.against.length === 0)
     throw new RangeError('AGAINST names no other checkout; separate several with commas');
-  const others: Builds = Object.fromEntries(
+  const others = Object.fromEntries(
     bench.against.map((folder, index) => [`build ${index + 1}, ${basename(folder)}`, folder]),
   );
   const names = [RELAY, ...Object.keys(others)];
@@ -87,7 +87,7 @@ export async function builds(bench: Bench): Promise<Report> {
         details: { load: LOADS, against: others },
       };
     },
-    others,
+    { builds: others },
   );
 }
 
