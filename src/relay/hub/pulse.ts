@@ -9,7 +9,6 @@ import type { Sampling } from '../figures/sampling.js';
 import type { FloorControl } from '../floor/control.js';
 import type { Talkgroup } from '../members/members.js';
 import type { FairClock } from '../reception/fair-clock.js';
-import { HEARD_MS } from '../reception/hearing.js';
 import type { Pings } from '../reception/pings.js';
 import type { Unanswered } from '../reception/receiver.js';
 
@@ -32,8 +31,6 @@ export interface PulseOptions {
 
 /** Waking up costs a tenth of a millisecond, whatever there is to do: at 20 ms an idle relay used 1 % of a core. */
 export const PULSE_MS = 50;
-/** While no burst runs, no receiver owes an answer, and nothing was heard lately. */
-const IDLE_PULSE_MS = 250;
 /** By the clock all of them, for under load the timer comes late. */
 const OFTEN_MS = 100;
 const SELDOM_MS = 1000;
@@ -49,15 +46,12 @@ export function startPulse(options: PulseOptions) {
   /** Talkgroups with frames since their last mark, or soon. */
   const marked = new Set<Talkgroup>();
 
-  let timer = clock.after(PULSE_MS, tick);
-
-  function tick(): void {
+  const timer = clock.every(PULSE_MS, () => {
     const now = nowMs();
     const lateMs = now - dueAtMs;
     observe(figures.delay, lateMs);
+    dueAtMs = now + PULSE_MS;
     guarded(mark);
-    const isIdle = marked.size === 0 && unanswered.size === 0 && now - heardAtMs > HEARD_MS;
-    setNext(now, isIdle ? IDLE_PULSE_MS : PULSE_MS);
     guarded((now) => pings.walk(now, heardAtMs));
     const isJudging = now - oftenAtMs >= OFTEN_MS;
     // A frame of this turn would be timed until after `judge`, which is none of its way.
@@ -68,13 +62,7 @@ export function startPulse(options: PulseOptions) {
     // Timers run before sockets are read: judged right away, a stalled server would take its own pause for silence.
     // `soon` runs after them. By the time of now, for the server may stall between the two as well.
     clock.soon(guarded, () => judge(now, lateMs));
-  }
-
-  function setNext(now: number, periodMs: number): void {
-    dueAtMs = now + periodMs;
-    fair.expect(dueAtMs);
-    timer = clock.after(periodMs, tick);
-  }
+  });
 
   function guarded(act: (now: number) => void): void {
     try {
@@ -141,13 +129,6 @@ export function startPulse(options: PulseOptions) {
 
   return {
     figures,
-    /** A burst begins: the first frames of it are marked as soon as any. */
-    wake(): void {
-      const now = nowMs();
-      if (dueAtMs - now <= PULSE_MS) return;
-      clock.stop(timer);
-      setNext(now, PULSE_MS);
-    },
     stop() {
       clock.stop(timer);
       pings.stop();

@@ -77,7 +77,7 @@ export function createRelay(options: RelayOptions): Relay {
   const holding = createHolding({ fanout, counts, behindFrame, left: sampling.left, clock, log });
   const { loadWindowMs: windowMsMax, loadPercent } = limits;
   const load = createLoad({ clock, windowMsMax, busyFrom: loadPercent / 100, hold: holding.follow });
-  const bursts = new Bursts(() => pulse.wake());
+  const bursts = new Bursts();
   const onVerdicts = createOutcomes({
     ...{ fanout, counts, bursts, unixMs },
     talkOf: sessions.talkOf,
