@@ -57,6 +57,8 @@ export const ON_ONE_NODE: Readonly<Record<string, string>> = {
   'talk-late': LATE_ANSWERS,
   terminal: 'it has one radio',
   threads: 'it has two relay threads, which are no nodes',
+  'under-load':
+    'it counts what one relay holds. The others hear held audio over two relays in `make test-threads` and `make prove`',
   wire: BYTES,
 };
 

@@ -60,6 +60,8 @@ export const ON_ONE_THREAD: Readonly<Record<string, string>> = {
   'talk-late': LATE_ANSWERS,
   terminal: 'it has one radio',
   threads: 'it has two threads already',
+  'under-load':
+    'it counts what one relay holds. The others hear held audio over two relays in `make test-threads` and `make prove`',
 };
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {

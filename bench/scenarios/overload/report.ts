@@ -225,10 +225,11 @@ function linesOf(told: Told, { name, rungs }: Ascent<Played>): string[] {
 const multipleOf = ({ search, speech }: Told, perSecond: number): number =>
   perSecond / speech.perTalker / search.talkers;
 
-/** Of each server, over its steps. Capacity is where the latency reaches its bound. */
+/** Of each server, over the steps that count. Capacity is where the latency reaches its bound. */
 function noiseOfAll({ ascents, speech }: Told): Noise[] {
   return ascents.map(({ name, rungs }) => {
-    const steps = rungs.map(({ played }) => played);
+    const counted = rungs.filter(({ isGood, played }) => isGood || !isGeneratorsLimit(played, speech));
+    const steps = counted.map(({ played }) => played);
     const late = mergeLatencies(steps.map((step) => step.late));
     const othersShare = quartiles(steps.map((step) => step.othersShare)).median;
     return noiseOf({ late, othersShare }, 'frames', speech.p99MsMax, name);

@@ -75,7 +75,8 @@ export class Held {
     one.frames.push(frame);
     this.count++;
     this.emptyMarks = 0;
-    if (one.frames.length === this.hold.frames) this.send(source, one);
+    const { frames = Number.POSITIVE_INFINITY } = this.hold;
+    if (one.frames.length >= frames) this.send(source, one);
     // Full: sends everything early, so that nothing is lost.
     else if (this.count === FRAMES_MAX) this.flush();
   }

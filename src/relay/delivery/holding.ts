@@ -39,21 +39,16 @@ export function createHolding({ fanout, counts, behindFrame, left, clock, log }:
   const loadWindow = createWindowTimer(load, { hears: () => true, clock, log });
   let isUnderLoad = false;
 
-  function open(feed: Feed, hold: Hold): Held {
+  /** null: the buffer for live receivers. What was published to those lately may not be written yet. */
+  function open(feed: Feed, hold: Hold | null): Held {
     const known = heldBy(feed, hold);
     if (known !== undefined) return known;
-    const topic = topicOf(feed, hold);
-    const held: Held = new Held(hold, topic, feed.relayed, (...message) => publish(feed, held, ...message));
-    feed.held = [...(feed.held ?? []), held];
-    return held;
-  }
-
-  function openWaiting(feed: Feed): Held {
-    const held: Held = new Held(load, feed.audioTopic, feed.relayedAtMark, (source, frames, to) => {
-      publish(feed, held, source, frames, to);
-      if (to === null) left(feed);
-    });
-    feed.waiting = held;
+    const relayed = hold === null ? feed.relayedAtMark : feed.relayed;
+    const held: Held = new Held(hold ?? load, topicOf(feed, hold), relayed, (...message) =>
+      publish(feed, held, ...message),
+    );
+    if (hold === null) feed.waiting = held;
+    else feed.held = [...(feed.held ?? []), held];
     return held;
   }
 
@@ -71,16 +66,22 @@ export function createHolding({ fanout, counts, behindFrame, left, clock, log }:
     }
     // A single frame needs no bundle.
     const messages = hold.bundled > 1 && frames.length > 1 ? [encodeBundle(frames)] : frames;
-    const nowMs = clock.nowMs();
+    if (hold === load && to === null) return sendLive(source.socket ?? fanout.absent, feed, messages);
     for (const message of messages) {
-      if (to !== null) to.give(message, source.socket);
-      else if (hold === load) sendLive(source.socket ?? fanout.absent, feed, message, nowMs);
-      else fanout.held(source.socket, topic, message);
+      if (to === null) fanout.held(source.socket, topic, message);
+      else to.give(message, source.socket);
     }
   }
 
-  function sendLive(from: Voice, feed: Feed, message: ArrayBuffer, nowMs: number): void {
-    fanout.audio(from, feed, message, nowMs);
+  function sendLive(from: Voice, feed: Feed, frames: readonly ArrayBuffer[]): void {
+    const nowMs = clock.nowMs();
+    for (const frame of frames) fanout.audio(from, feed, frame, nowMs);
+    ask(feed, nowMs);
+    left(feed);
+  }
+
+  /** Behind all frames of this moment: a receiver that is pinged is written to by itself. */
+  function ask(feed: Feed, nowMs: number): void {
     if (nowMs >= feed.askAtMs) behindFrame(feed, nowMs);
   }
 
@@ -95,11 +96,12 @@ export function createHolding({ fanout, counts, behindFrame, left, clock, log }:
   ): boolean {
     if ((flags & URGENT) !== 0 || feed.live.size === 0) {
       feed.waiting?.flush();
-      sendLive(from, feed, message, nowMs);
+      fanout.audio(from, feed, message, nowMs);
+      ask(feed, nowMs);
       return true;
     }
     counts.framesHeld++;
-    const waiting = feed.waiting ?? openWaiting(feed);
+    const waiting = feed.waiting ?? open(feed, null);
     loadWindow.watch(feed, waiting);
     waiting.put(source, message.slice(0), nowMs);
     return false;
@@ -119,7 +121,8 @@ export function createHolding({ fanout, counts, behindFrame, left, clock, log }:
       nowMs: number,
     ): boolean {
       if (isUnderLoad) return liveUnderLoad(from, feed, source, message, flags, nowMs);
-      sendLive(from, feed, message, nowMs);
+      fanout.audio(from, feed, message, nowMs);
+      ask(feed, nowMs);
       return true;
     },
     /** From now on live audio is held this way. null: it is sent at once, and so is what waits. */
