@@ -99,6 +99,8 @@ RUN_OVER_THREADS = RADIOS_OVER=threads TEST_FILES="$$($(NODE) dist/test/helpers/
 # Tests of what is heard, in which order and by whom, while the relay holds live audio for as long as it may.
 UNDER_LOAD_TESTS = $(patsubst %,dist/test/relay/%.test.js,bursts changes emergency floor floor-storm held resume-floor rights-reserved)
 RUN_UNDER_LOAD = UNDER_LOAD=1 TEST_FILES='$(UNDER_LOAD_TESTS)' $(RUN_FILES)
+# Of receivers that lag, over one relay, because their links lead to one socket.
+RUN_SLOW_UNDER_LOAD = UNDER_LOAD=1 TEST_FILES='dist/test/relay/overrun.test.js dist/test/relay/slow.test.js' $(RUN_FILES)
 
 # Not part of `make test`: this takes as long again. That two threads serve one port
 # as one relay is part of it (test/relay/threads).
@@ -147,6 +149,7 @@ prove: export TEST_FILE_MS = 1200000
 prove: lint build ## run the tests with the full counts of races, cuts and kills (takes long)
 	$(RUN_PROOFS)
 	RADIOS_OVER=nodes $(RUN_UNDER_LOAD)
+	$(RUN_SLOW_UNDER_LOAD)
 	@if $(HAS_BROWSER); then TEST_JOBS=2 TEST_FILES='$(SMOKE_TESTS) $(BROWSER_TESTS)' $(RUN_FILES); \
 	else echo 'browser tests left out: no chromium'; fi
 

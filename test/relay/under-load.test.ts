@@ -56,7 +56,8 @@ t.test('five frames of a burst leave together, its first and its last one at onc
     t.same(textsOf(radio), all, 'each frame is a message, in order');
     t.match(radio.arrivals.at(-1), { type: 'TALK_ENDED', frames: said + 1 }, 'behind all of its audio');
   }
-  t.equal(await framesHeld(), said - 1);
+  const held = await framesHeld();
+  t.ok(held >= 4 && held < said, `${held} of ${said} waited`);
 });
 
 t.test('a frame without others behind it leaves when the window ends', async (t) => {

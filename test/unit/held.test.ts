@@ -32,7 +32,7 @@ const steps = fc.array(
     talker: fc.nat({ max: 3 }),
     afterMs: fc.nat({ max: 30 }),
   }),
-  { maxLength: 60 },
+  { maxLength: 60, size: 'max' },
 );
 
 t.test(
@@ -265,7 +265,7 @@ const acts = fc.array(
     ),
     afterMs: fc.nat({ max: 25 }),
   }),
-  { maxLength: 60 },
+  { maxLength: 60, size: 'max' },
 );
 
 t.test(

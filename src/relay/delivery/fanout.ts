@@ -8,6 +8,8 @@ import { type Peer, type Publisher, SERVICE_TOPIC, type Voice } from './peer.js'
 export interface Fanout {
   /** Sends the stamped frame to every other subscriber of the talkgroup's audio. */
   audio(from: Voice, feed: Feed, frame: ArrayBuffer, nowMs: number): void;
+  /** Whether `audio` sends to each receiver by itself now, so that no write can be saved. */
+  sendsToEach(nowMs: number): boolean;
   /** Stands for a talker without a socket here: its frames reach every subscriber. */
   readonly absent: Voice;
   /** Sends buffered audio to the subscribers of that topic. `from` is null for a talker without a socket. */
@@ -57,6 +59,7 @@ export function createFanout(
       // uWebSockets.js sends earlier messages to a receiver before this one.
       else for (const hearer of feed.live) hearer.give(frame, from);
     },
+    sendsToEach: (nowMs) => churn.isHigh(nowMs),
     absent: { publish: (topic, message, isBinary) => publisher.publish(topic, message, isBinary) },
     held(from, topic, message) {
       if (from === null) publisher.publish(topic, message, true);

@@ -27,7 +27,7 @@ export class Feed {
   askAtMs = 0;
   /** Audio buffered for receivers that are not live. null while there are none: the hot path reads nothing else. */
   held: readonly Held[] | null = null;
-  /** Audio buffered for live receivers while the relay is under load. */
+  /** Audio buffered for live receivers while the relay is under load. null: none was lately. */
   waiting: Held | null = null;
   /** The relays elsewhere with receivers of it. null while there are none: the hot path reads nothing else. */
   elsewhere: Elsewhere | null = null;

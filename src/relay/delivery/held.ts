@@ -9,7 +9,7 @@ export interface Hold {
   readonly ms: number;
   /** Frames of a burst in one message. 1: each frame stays a message, and only the writes are joined. */
   readonly bundled: number;
-  /** With so many frames of a burst buffered, they leave before the window ends. Not set: everything leaves when it ends. */
+  /** Frames of a burst that leave before the window ends. Not set: everything leaves when it ends. */
   readonly frames?: number;
 }
 
@@ -38,7 +38,8 @@ interface Waiting {
 type Publish = (source: Source, frames: readonly ArrayBuffer[], to: Hearer | null) => void;
 
 /**
- * One talkgroup's audio under one hold. A receiver that enters or leaves does not change when the others get theirs. One
+ * One talkgroup's audio under one hold. A receiver that enters or leaves does not change when the others get theirs, but
+ * under load what is buffered for live receivers leaves before another one enters. One
  * that leaves gets the buffered frames by itself. One that enters gets newer frames by itself while older frames are
  * buffered, which it has heard or came too late for. Within a window those are sent, and it subscribes to the topic.
  */
@@ -65,8 +66,8 @@ export class Held {
     this.passedBefore = relayed;
   }
 
-  /** Takes a frame. The caller must not change the buffer afterwards. */
-  put(source: Source, frame: ArrayBuffer, nowMs: number): void {
+  /** Takes a frame. The caller must not change the buffer afterwards. false: it has left already. */
+  put(source: Source, frame: ArrayBuffer, nowMs: number): boolean {
     let one = this.waiting.get(source);
     if (one === undefined) {
       one = { frames: [], sinceMs: nowMs };
@@ -79,6 +80,7 @@ export class Held {
     if (one.frames.length >= frames) this.send(source, one);
     // Full: sends everything early, so that nothing is lost.
     else if (this.count === FRAMES_MAX) this.flush();
+    return this.count > 0;
   }
 
   /** A bundle leaves by itself, messages leave with all others. */
@@ -128,6 +130,11 @@ export class Held {
   /** The hearer leaves or has disconnected, and gets nothing more. */
   forget(hearer: Hearer): void {
     this.coming.delete(hearer);
+  }
+
+  /** Whether this hearer enters and does not subscribe to the topic yet. */
+  isEntering(hearer: Hearer): boolean {
+    return this.coming.has(hearer);
   }
 
   /** Whether a hearer enters that does not subscribe to the topic yet. */

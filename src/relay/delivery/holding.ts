@@ -17,7 +17,7 @@ import type { Voice } from './peer.js';
 import type { Source } from './source.js';
 
 export interface HoldingOptions {
-  readonly fanout: Pick<Fanout, 'absent' | 'audio' | 'held' | 'hearers'>;
+  readonly fanout: Pick<Fanout, 'absent' | 'audio' | 'held' | 'hearers' | 'sendsToEach'>;
   readonly counts: Counts;
   /** Live audio of the talkgroup was sent, and `feed.askAtMs` has come. */
   readonly behindFrame: (feed: Feed, nowMs: number) => void;
@@ -29,6 +29,9 @@ export interface HoldingOptions {
 
 export type Holding = ReturnType<typeof createHolding>;
 
+/** Between two rings of the window under load (ms), because each looks at all talkgroups with speech. */
+const LOAD_PAUSE_MS = 5;
+
 /** The beginning and the end of a burst, and a call for help, are heard at once, whatever the load. */
 const URGENT = START | END | EMERGENCY;
 
@@ -36,7 +39,7 @@ export function createHolding({ fanout, counts, behindFrame, left, clock, log }:
   const windows = new Map<Hold, WindowTimer>();
   /** Of live receivers while the relay is under load. It has no name, because their topic stays. */
   const load = { name: '', ms: 0, bundled: 1, frames: 1 };
-  const loadWindow = createWindowTimer(load, { hears: () => true, clock, log });
+  const loadWindow = createWindowTimer(load, { hears: () => true, pauseMs: LOAD_PAUSE_MS, clock, log });
   let isUnderLoad = false;
 
   /** null: the buffer for live receivers. What was published to those lately may not be written yet. */
@@ -80,12 +83,18 @@ export function createHolding({ fanout, counts, behindFrame, left, clock, log }:
     left(feed);
   }
 
+  function sendNow(from: Voice, feed: Feed, frame: ArrayBuffer, nowMs: number): true {
+    fanout.audio(from, feed, frame, nowMs);
+    ask(feed, nowMs);
+    return true;
+  }
+
   /** Behind all frames of this moment: a receiver that is pinged is written to by itself. */
   function ask(feed: Feed, nowMs: number): void {
     if (nowMs >= feed.askAtMs) behindFrame(feed, nowMs);
   }
 
-  /** What is urgent takes along what waits. */
+  /** An urgent frame goes at once, behind those that wait. So does each where least is gained: for one receiver, and in a churn. */
   function liveUnderLoad(
     from: Voice,
     feed: Feed,
@@ -94,16 +103,14 @@ export function createHolding({ fanout, counts, behindFrame, left, clock, log }:
     flags: number,
     nowMs: number,
   ): boolean {
-    if ((flags & URGENT) !== 0 || feed.live.size === 0) {
+    if ((flags & URGENT) !== 0 || feed.live.size < 2 || fanout.sendsToEach(nowMs)) {
       feed.waiting?.flush();
-      fanout.audio(from, feed, message, nowMs);
-      ask(feed, nowMs);
-      return true;
+      return sendNow(from, feed, message, nowMs);
     }
-    counts.framesHeld++;
     const waiting = feed.waiting ?? open(feed, null);
     loadWindow.watch(feed, waiting);
-    waiting.put(source, message.slice(0), nowMs);
+    if (!waiting.put(source, message.slice(0), nowMs)) return true;
+    counts.framesHeld++;
     return false;
   }
 
@@ -121,9 +128,7 @@ export function createHolding({ fanout, counts, behindFrame, left, clock, log }:
       nowMs: number,
     ): boolean {
       if (isUnderLoad) return liveUnderLoad(from, feed, source, message, flags, nowMs);
-      fanout.audio(from, feed, message, nowMs);
-      ask(feed, nowMs);
-      return true;
+      return sendNow(from, feed, message, nowMs);
     },
     /** From now on live audio is held this way. null: it is sent at once, and so is what waits. */
     follow(step: LoadStep | null): void {
@@ -158,8 +163,8 @@ export function createHolding({ fanout, counts, behindFrame, left, clock, log }:
     if (timer === undefined) {
       timer = createWindowTimer(hold, {
         hears: ({ topic, isAwaited }) => isAwaited || fanout.hearers(topic) > 0,
-        clock,
-        log,
+        pauseMs: 0,
+        ...{ clock, log },
       });
       windows.set(hold, timer);
     }
@@ -170,6 +175,8 @@ export function createHolding({ fanout, counts, behindFrame, left, clock, log }:
 interface WindowTimerOptions {
   /** Whether this has a receiver. */
   readonly hears: (held: Held) => boolean;
+  /** It rings no sooner after the last time (ms). */
+  readonly pauseMs: number;
   readonly clock: Clock;
   readonly log: { error(fields: object, message: string): void };
 }
@@ -182,7 +189,7 @@ interface WindowTimer {
   stop(): void;
 }
 
-function createWindowTimer(hold: Hold, { hears, clock, log }: WindowTimerOptions): WindowTimer {
+function createWindowTimer(hold: Hold, { hears, pauseMs, clock, log }: WindowTimerOptions): WindowTimer {
   const watched = new Map<Held, Feed>();
   let timer: Timer | null = null;
 
@@ -205,7 +212,7 @@ function createWindowTimer(hold: Hold, { hears, clock, log }: WindowTimerOptions
       if (!isHeard) close(feed, held);
       if (!isHeard || dueMs === null) watched.delete(held);
     }
-    if (watched.size > 0) timer = clock.after(nextMs - now, ring);
+    if (watched.size > 0) timer = clock.after(Math.max(nextMs - now, pauseMs), ring);
   }
 
   return {
@@ -214,7 +221,13 @@ function createWindowTimer(hold: Hold, { hears, clock, log }: WindowTimerOptions
       timer ??= clock.after(hold.ms - EARLY_MS, ring);
     },
     flush() {
-      for (const held of watched.keys()) held.flush();
+      for (const held of watched.keys()) {
+        try {
+          held.flush();
+        } catch (error) {
+          log.error({ err: error }, 'delivery of buffered audio failed');
+        }
+      }
     },
     stop() {
       if (timer !== null) clock.stop(timer);

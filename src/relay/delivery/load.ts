@@ -6,13 +6,13 @@ import type { Clock } from '../clock.js';
 
 /** How live audio is held. */
 export interface LoadStep {
-  /** What waits leaves so long after the first frame of it came (ms). */
+  /** Audio that waits in a talkgroup leaves when this time (ms) has passed since its first frame. */
   readonly ms: number;
-  /** What waits in a talkgroup leaves at once when it has so many frames of one burst. */
+  /** It leaves sooner with this number of frames of one burst. */
   readonly frames: number;
 }
 
-/** Most speech has frames of 20 ms, so what waits leaves one frame before its window ends. */
+/** Most speech has frames of 20 ms, so audio mostly leaves one frame before its window ends. */
 export const LOAD_STEPS: readonly LoadStep[] = [
   { ms: 40, frames: 2 },
   { ms: 60, frames: 3 },

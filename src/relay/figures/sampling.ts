@@ -6,7 +6,7 @@ import type { Clock } from '../clock.js';
 /** Bounds (ms). A loop turn with little work takes tenths of a millisecond. Every listener hears a turn of a second. */
 const LATENCY_MS = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 20, 50, 100, 250, 500, 1000];
 
-/** Longer than any window. */
+/** Longer than any window (ms). A sample that is older was discarded. */
 const WAITS_MS_MAX = 1_000;
 
 /** Plain numbers. */
@@ -30,7 +30,7 @@ export function createSampling({ nowMs, soon }: Pick<Clock, 'nowMs' | 'soon'>) {
   let waitsIn: object | null = null;
 
   // Runs after uWebSockets.js has written everything published in this turn to the sockets.
-  const close = () => observe(sampled.latency, nowMs() - receivedAtMs);
+  const close = (fromMs: number) => observe(sampled.latency, nowMs() - fromMs);
 
   const sampling = {
     sampled,
@@ -46,13 +46,13 @@ export function createSampling({ nowMs, soon }: Pick<Clock, 'nowMs' | 'soon'>) {
       if (!sampling.isTimed || (waitsIn !== null && atMs - receivedAtMs < WAITS_MS_MAX)) return;
       receivedAtMs = atMs;
       waitsIn = feed;
-      if (feed === null) soon(close);
+      if (feed === null) soon(close, atMs);
     },
     /** What waited there was sent. */
     left(feed: object): void {
       if (waitsIn !== feed) return;
       waitsIn = null;
-      soon(close);
+      if (nowMs() - receivedAtMs < WAITS_MS_MAX) soon(close, receivedAtMs);
     },
     /** Called with every tick: frames relayed since the last one, and the copies that went out. */
     add(framesIn: number, framesOut: number): void {

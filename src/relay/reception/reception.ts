@@ -80,9 +80,13 @@ export class Reception implements Hearer, Unanswered {
     const { talkgroup } = membership;
     // First: below it leaves and comes itself, which is no change for others.
     if (subscription.presence) this.services.presence.watch(talkgroup);
+    const before = this.subscriptionTo(talkgroup);
+    const { mode, hold } = before;
+    // Else a user could let the audio that waits for others leave as often as it asks.
+    const isSame = mode === subscription.mode && hold === subscription.hold;
+    if (isSame && before.presence === subscription.presence) return;
     // It still gets the audio that is buffered for it.
-    const { mode, hold } = this.subscriptionTo(talkgroup);
-    if (this.behind === null && membership.granted && membership.mayHear && isHeard(mode))
+    if (this.behind === null && membership.granted && membership.mayHear && isHeard(mode) && hold !== null)
       heldBy(talkgroup.feed, hold)?.leave(this);
     if (membership.granted) this.unhear(membership);
     this.subscriptions ??= new Map();
@@ -118,7 +122,8 @@ export class Reception implements Hearer, Unanswered {
     if (!granted || this.peer === null || !isHeard(mode)) return;
     // To leave and enter would cost it what is buffered. `subscribe` answers false for what it is subscribed to.
     const { feed } = talkgroup;
-    const hears = hold === null ? feed.live.has(this) : !this.peer.subscribe(topicOf(feed, hold));
+    const enters = hold !== null && heldBy(feed, hold)?.isEntering(this);
+    const hears = enters || (hold === null ? feed.live.has(this) : !this.peer.subscribe(topicOf(feed, hold)));
     if (hears && membership.mayHear) return;
     this.exitAudio(talkgroup);
     this.behind?.stop(talkgroup);
@@ -130,7 +135,7 @@ export class Reception implements Hearer, Unanswered {
     if (this.behind !== null) return this.behind.miss(talkgroup, this.relayedIn(talkgroup));
     const { hold } = this.subscriptionTo(talkgroup);
     if (hold !== null) return this.services.holding.open(talkgroup.feed, hold).enter(this);
-    // What waits under load came before it.
+    // Audio that waits under load came before this receiver.
     talkgroup.feed.waiting?.flush();
     this.peer?.subscribe(talkgroup.feed.audioTopic);
     talkgroup.feed.enter(this);
@@ -153,6 +158,9 @@ export class Reception implements Hearer, Unanswered {
     const { talkgroup } = membership;
     this.behind?.stop(talkgroup);
     if (this.peer === null || this.subscriptionTo(talkgroup).mode === 'none') return;
+    const { feed } = talkgroup;
+    // Said before: without load it would have been written by now.
+    if (feed.live.has(this)) feed.waiting?.leave(this);
     this.exitAudio(talkgroup);
     this.peer.unsubscribe(talkgroup.feed.presenceTopic);
     if (this.peer.unsubscribe(talkgroup.feed.eventTopic))
