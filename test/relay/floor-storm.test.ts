@@ -134,6 +134,10 @@ async function setUp(t: Test, s: Service, settings: { name: string; floor_mode: 
   return { onlooker, plays, ends };
 }
 
+const IS_UNDER_LOAD = process.env.UNDER_LOAD !== undefined;
+/** Codes of bursts that were not revoked. Of all others the relay discards what waits under load. */
+const HEARD_OUT: readonly string[] = ['released', 'silence', 'disconnected'];
+
 /** Throws where what was heard, in its order, makes no sense, or is not what is shown in the end. */
 function follow(
   { arrivals }: Radio,
@@ -154,7 +158,7 @@ function follow(
     running.set(name, frames + 1);
   }
 
-  function read({ type, event, session, burst, frames, floor_mode }: Json): void {
+  function read({ type, event, session, burst, frames, code, floor_mode }: Json): void {
     const name = `${session}/${burst}`;
     if (event !== undefined && event !== ++events) throw new Error(`event ${event} instead of ${events}`);
     if (type === 'TALKGROUP_CHANGED') mode = floor_mode;
@@ -164,8 +168,9 @@ function follow(
       running.set(name, 0);
     }
     if (type === 'TALK_ENDED') {
-      if (running.get(name) !== frames)
-        throw new Error(`${name}: heard ${running.get(name)} of ${frames} frames`);
+      const heard = running.get(name) ?? 0;
+      const mayLackSome = IS_UNDER_LOAD && !HEARD_OUT.includes(String(code)) && heard < Number(frames);
+      if (heard !== frames && !mayLackSome) throw new Error(`${name}: heard ${heard} of ${frames} frames`);
       running.delete(name);
       over.add(name);
     }
