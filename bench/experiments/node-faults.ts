@@ -13,6 +13,7 @@ import type { Member } from '../radios/member.js';
 import type { Target } from '../radios/raw-radio.js';
 import type { Bench } from '../scenario.js';
 import { startLink } from '../servers/link.js';
+import { readMetrics } from '../servers/metrics.js';
 import { NODES, type Nodes } from '../servers/nodes.js';
 import { enlist, type FleetOptions } from '../servers/users.js';
 
@@ -63,9 +64,10 @@ async function untilWhole(bench: Bench, nodes: Nodes): Promise<void> {
   await around(nowMs() + CALM_MS);
 }
 
+const PEERS = 'talkgroup_cluster_peers';
+
 async function peersAt(url: string): Promise<number> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(WHOLE_MS_MAX) });
-  return Number(/^talkgroup_cluster_peers (\d+)$/m.exec(await response.text())?.[1]);
+  return (await readMetrics(url, [PEERS], WHOLE_MS_MAX))[PEERS];
 }
 
 /** The home of the floors is killed, or stands still: from the press to the first frame on the third node. */

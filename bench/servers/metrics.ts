@@ -6,8 +6,9 @@ const ANSWER_MS_MAX = 5_000;
 export async function readMetrics<const Name extends string>(
   url: string,
   names: readonly Name[],
+  msMax = ANSWER_MS_MAX,
 ): Promise<Readonly<Record<Name, number>>> {
-  const response = await fetch(url, { signal: AbortSignal.timeout(ANSWER_MS_MAX) });
+  const response = await fetch(url, { signal: AbortSignal.timeout(msMax) });
   const lines = (await response.text()).split('\n');
   const numberOf = (name: string) =>
     Number(lines.find((line) => line.startsWith(`${name} `))?.slice(name.length + 1));

@@ -2,7 +2,14 @@
 import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { START } from '../../src/protocol/frame.js';
-import { type Heard, type Json, type Radio, type Service, service } from '../helpers/service/service.js';
+import {
+  type Heard,
+  isUnderLoad,
+  type Json,
+  type Radio,
+  type Service,
+  service,
+} from '../helpers/service/service.js';
 
 const RUNS = Number(process.env.PROVE_RUNS ?? 3000) / 100;
 t.setTimeout(60_000 + RUNS * 2000);
@@ -134,7 +141,6 @@ async function setUp(t: Test, s: Service, settings: { name: string; floor_mode: 
   return { onlooker, plays, ends };
 }
 
-const IS_UNDER_LOAD = process.env.UNDER_LOAD !== undefined;
 /** Codes of bursts that were not revoked. Of all others the relay discards what waits under load. */
 const HEARD_OUT: readonly string[] = ['released', 'silence', 'disconnected'];
 
@@ -169,7 +175,7 @@ function follow(
     }
     if (type === 'TALK_ENDED') {
       const heard = running.get(name) ?? 0;
-      const mayLackSome = IS_UNDER_LOAD && !HEARD_OUT.includes(String(code)) && heard < Number(frames);
+      const mayLackSome = isUnderLoad && !HEARD_OUT.includes(String(code)) && heard < Number(frames);
       if (heard !== frames && !mayLackSome) throw new Error(`${name}: heard ${heard} of ${frames} frames`);
       running.delete(name);
       over.add(name);

@@ -1,13 +1,12 @@
 // Held audio, through the real wire: a radio that asked for fewer writes or fewer messages hears what a live one hears, in the
 // same order, but later, and nothing that may not be heard any more.
-import type { Socket } from 'node:net';
 import t, { type Test } from 'tap';
 import { decodeFrames } from '../../src/protocol/bundle.js';
 import { END, KIND_BUNDLE } from '../../src/protocol/frame.js';
 import { comesTrue } from '../helpers/eventually.js';
-import { exactLagsIn, hearsAgain, isFrame, lagCount } from '../helpers/relay/hearing.js';
+import { exactLagsIn, hearsAgain, isFrame, lagCount, readsOf } from '../helpers/relay/hearing.js';
 import { FRAMES_PER_SECOND, speech } from '../helpers/relay/speech.js';
-import { type Json, type Person, type Radio, service } from '../helpers/service/service.js';
+import { isUnderLoad, type Json, type Person, type Radio, service } from '../helpers/service/service.js';
 import { heardEverywhere, isDealt, toldEverywhere } from '../helpers/service/two-nodes.js';
 
 t.setTimeout(300_000);
@@ -15,8 +14,6 @@ t.jobs = 7;
 
 /** `make prove` takes 500. */
 const TRIALS = Number(process.env.HELD_TRIALS ?? 8);
-
-const isUnderLoad = process.env.UNDER_LOAD !== undefined;
 
 // Frames are sent as fast as can be, no burst ends by silence, and modes are changed all the time.
 const FAST = {
@@ -47,16 +44,6 @@ function sizesOf({ socket }: Radio): number[] {
     if (isBinary) sizes.push(decodeFrames(data).length);
   });
   return sizes;
-}
-
-/** How many reads of the socket brought audio, from here on. */
-function readsOf({ socket }: Radio): () => number {
-  let read = 0;
-  const withAudio = new Set<number>();
-  const { _socket } = socket as unknown as { _socket: Socket }; // the socket below it, which ws keeps for itself
-  _socket.prependListener('data', () => read++);
-  socket.on('message', (_data, isBinary) => isBinary && withAudio.add(read));
-  return () => withAudio.size;
 }
 
 const textsOf = ({ frames }: Radio, talker?: Radio) =>

@@ -1,8 +1,8 @@
 // A relay that holds live audio, as it does under load: what leaves together, and what is heard at once all the same.
-import type { Socket } from 'node:net';
 import t from 'tap';
 import { comesTrue } from '../helpers/eventually.js';
-import { scrape } from '../helpers/http/exposition.js';
+import { metric } from '../helpers/http/exposition.js';
+import { readsOf } from '../helpers/relay/hearing.js';
 import { type Radio, service } from '../helpers/service/service.js';
 
 t.setTimeout(120_000);
@@ -14,18 +14,8 @@ const s = await service(t, {
   TALK_SILENCE_MS: '60000',
   FRAMES_PER_SECOND: '10000',
 });
-const figure = async (name: string) => (await scrape(s.metrics)).series.get(name) ?? Number.NaN;
+const figure = (series: string) => metric(s.metrics, series);
 const framesHeld = () => figure('talkgroup_relay_frames_held_total');
-
-/** How many reads of the socket brought audio, from here on. */
-function readsOf({ socket }: Radio): () => number {
-  let read = 0;
-  const withAudio = new Set<number>();
-  const { _socket } = socket as unknown as { _socket: Socket }; // the socket below it, which ws keeps for itself
-  _socket.prependListener('data', () => read++);
-  socket.on('message', (_data, isBinary) => isBinary && withAudio.add(read));
-  return () => withAudio.size;
-}
 
 const textsOf = ({ frames }: Radio) => frames.map(({ text }) => text);
 

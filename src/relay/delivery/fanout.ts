@@ -3,7 +3,7 @@
 import type { Clock } from '../clock.js';
 import type { Churn } from './churn.js';
 import { type Feed, flushHeld } from './feed.js';
-import { type Peer, type Publisher, SERVICE_TOPIC, type Voice } from './peer.js';
+import { type Publisher, SERVICE_TOPIC, type Voice } from './peer.js';
 
 export interface Fanout {
   /** Sends the stamped frame to every other subscriber of the talkgroup's audio. */
@@ -12,8 +12,6 @@ export interface Fanout {
   sendsToEach(nowMs: number): boolean;
   /** Stands for a talker without a socket here: its frames reach every subscriber. */
   readonly absent: Voice;
-  /** Sends buffered audio to the subscribers of that topic. `from` is null for a talker without a socket. */
-  held(from: Peer | null, topic: string, message: ArrayBuffer): void;
   /** Number of subscribers. */
   hearers(topic: string): number;
   // Messages about a talkgroup are sent after all audio relayed before them, also after buffered audio.
@@ -61,10 +59,6 @@ export function createFanout(
     },
     sendsToEach: (nowMs) => churn.isHigh(nowMs),
     absent: { publish: (topic, message, isBinary) => publisher.publish(topic, message, isBinary) },
-    held(from, topic, message) {
-      if (from === null) publisher.publish(topic, message, true);
-      else from.publish(topic, message, true);
-    },
     hearers: (topic) => publisher.numSubscribers(topic),
     event(feed, make) {
       flushHeld(feed);

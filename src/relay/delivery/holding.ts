@@ -17,7 +17,7 @@ import type { Voice } from './peer.js';
 import type { Source } from './source.js';
 
 export interface HoldingOptions {
-  readonly fanout: Pick<Fanout, 'absent' | 'audio' | 'held' | 'hearers' | 'sendsToEach'>;
+  readonly fanout: Pick<Fanout, 'absent' | 'audio' | 'hearers' | 'sendsToEach'>;
   readonly counts: Counts;
   /** Live audio of the talkgroup was sent, and `feed.askAtMs` has come. */
   readonly behindFrame: (feed: Feed, nowMs: number) => void;
@@ -69,24 +69,19 @@ export function createHolding({ fanout, counts, behindFrame, left, clock, log }:
     }
     // A single frame needs no bundle.
     const messages = hold.bundled > 1 && frames.length > 1 ? [encodeBundle(frames)] : frames;
-    if (hold === load && to === null) return sendLive(source.socket ?? fanout.absent, feed, messages);
+    const from = source.socket ?? fanout.absent;
+    if (hold === load && to === null) return sendWaiting(from, feed, messages);
     for (const message of messages) {
-      if (to === null) fanout.held(source.socket, topic, message);
-      else to.give(message, source.socket);
+      if (to === null) from.publish(topic, message, true);
+      else to.give(message, from);
     }
   }
 
-  function sendLive(from: Voice, feed: Feed, frames: readonly ArrayBuffer[]): void {
+  function sendWaiting(from: Voice, feed: Feed, frames: readonly ArrayBuffer[]): void {
     const nowMs = clock.nowMs();
     for (const frame of frames) fanout.audio(from, feed, frame, nowMs);
     ask(feed, nowMs);
     left(feed);
-  }
-
-  function sendNow(from: Voice, feed: Feed, frame: ArrayBuffer, nowMs: number): true {
-    fanout.audio(from, feed, frame, nowMs);
-    ask(feed, nowMs);
-    return true;
   }
 
   /** Behind all frames of this moment: a receiver that is pinged is written to by itself. */
@@ -94,24 +89,18 @@ export function createHolding({ fanout, counts, behindFrame, left, clock, log }:
     if (nowMs >= feed.askAtMs) behindFrame(feed, nowMs);
   }
 
-  /** An urgent frame goes at once, behind those that wait. So does each where least is gained: for one receiver, and in a churn. */
-  function liveUnderLoad(
-    from: Voice,
-    feed: Feed,
-    source: Source,
-    message: ArrayBuffer,
-    flags: number,
-    nowMs: number,
-  ): boolean {
-    if ((flags & URGENT) !== 0 || feed.live.size < 2 || fanout.sendsToEach(nowMs)) {
-      feed.waiting?.flush();
-      return sendNow(from, feed, message, nowMs);
-    }
+  /** Not an urgent frame, and none where least is gained: for one receiver, and in a churn. */
+  function mayWait(feed: Feed, flags: number, nowMs: number): boolean {
+    return (flags & URGENT) === 0 && feed.live.size > 1 && !fanout.sendsToEach(nowMs);
+  }
+
+  /** Keeps a copy for live receivers. false: it left at once, with those before it. */
+  function wait(feed: Feed, source: Source, message: ArrayBuffer, nowMs: number): boolean {
     const waiting = feed.waiting ?? open(feed, null);
     loadWindow.watch(feed, waiting);
-    if (!waiting.put(source, message.slice(0), nowMs)) return true;
-    counts.framesHeld++;
-    return false;
+    const waits = waiting.put(source, message.slice(0), nowMs);
+    if (waits) counts.framesHeld++;
+    return waits;
   }
 
   return {
@@ -127,8 +116,13 @@ export function createHolding({ fanout, counts, behindFrame, left, clock, log }:
       flags: number,
       nowMs: number,
     ): boolean {
-      if (isUnderLoad) return liveUnderLoad(from, feed, source, message, flags, nowMs);
-      return sendNow(from, feed, message, nowMs);
+      if (isUnderLoad) {
+        if (mayWait(feed, flags, nowMs)) return !wait(feed, source, message, nowMs);
+        feed.waiting?.flush(); // it was said before
+      }
+      fanout.audio(from, feed, message, nowMs);
+      ask(feed, nowMs);
+      return true;
     },
     /** From now on live audio is held this way. null: it is sent at once, and so is what waits. */
     follow(step: LoadStep | null): void {

@@ -45,8 +45,6 @@ const STALLS = 3;
 const RELIEVED_MS = 5_000;
 const RELIEVED_SHARE = 0.5;
 
-export type Load = ReturnType<typeof createLoad>;
-
 export function createLoad({ clock, windowMsMax, busyFrom, hold }: LoadOptions) {
   const steps = stepsUpTo(windowMsMax);
   const figures: LoadFigures = {

@@ -78,13 +78,12 @@ export class Reception implements Hearer, Unanswered {
   /** From here on it hears the talkgroup this way. */
   subscribe(membership: Membership, subscription: Subscription): void {
     const { talkgroup } = membership;
+    const { mode, presence, hold } = this.subscriptionTo(talkgroup);
+    // Else a user could let the audio that waits for others leave as often as it asks.
+    if (mode === subscription.mode && presence === subscription.presence && hold === subscription.hold)
+      return;
     // First: below it leaves and comes itself, which is no change for others.
     if (subscription.presence) this.services.presence.watch(talkgroup);
-    const before = this.subscriptionTo(talkgroup);
-    const { mode, hold } = before;
-    // Else a user could let the audio that waits for others leave as often as it asks.
-    const isSame = mode === subscription.mode && hold === subscription.hold;
-    if (isSame && before.presence === subscription.presence) return;
     // It still gets the audio that is buffered for it.
     if (this.behind === null && membership.granted && membership.mayHear && isHeard(mode) && hold !== null)
       heldBy(talkgroup.feed, hold)?.leave(this);
@@ -205,7 +204,7 @@ export class Reception implements Hearer, Unanswered {
   }
 
   /** A frame at once, unless it is its own. One that the engine has no room for is dropped, as in a publish. */
-  give(frame: ArrayBuffer, from: Voice | null): void {
+  give(frame: ArrayBuffer, from: Voice): void {
     if (this.peer !== from) this.peer?.send(frame, true);
   }
 

@@ -1,4 +1,5 @@
 // What a radio heard of numbered speech, and whether it was told of all that it missed.
+import type { Socket } from 'node:net';
 import type { Test } from 'tap';
 import { comesTrue } from '../eventually.js';
 import type { Heard, Json, Radio } from '../service/service.js';
@@ -108,4 +109,14 @@ export async function hearsAgain(radio: Radio, talks: readonly Speech[]): Promis
       isFrame(arrival) && arrival.sender === talker && arrival.talkgroup === talkgroup;
     await comesTrue(`${talker} in ${talkgroup} behind LAG`, () => radio.arrivals.slice(lag).some(isHeard));
   }
+}
+
+/** How many reads of the socket brought audio, from here on. */
+export function readsOf({ socket }: Radio): () => number {
+  let read = 0;
+  const withAudio = new Set<number>();
+  const { _socket } = socket as unknown as { _socket: Socket }; // the socket below it, which ws keeps for itself
+  _socket.prependListener('data', () => read++);
+  socket.on('message', (_data, isBinary) => isBinary && withAudio.add(read));
+  return () => withAudio.size;
 }

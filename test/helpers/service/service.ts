@@ -37,6 +37,9 @@ export type Service = Awaited<ReturnType<typeof service>>;
 export type ServiceProcess = Awaited<ReturnType<typeof serviceProcess>>;
 export type Person = Awaited<ReturnType<Service['person']>>;
 
+/** Each relay holds live audio for as long as it may. */
+export const isUnderLoad = process.env.UNDER_LOAD !== undefined;
+
 /** Settings every test service has. Those of the test itself go over them. */
 const settings = {
   PORT: '0',
@@ -45,10 +48,8 @@ const settings = {
   JWT_SECRET: SECRET,
   LOG_LEVEL: process.env.TEST_LOG_LEVEL ?? 'fatal',
   DRAIN_MS: '0',
-  // With a test in its thread a relay is often under load. With UNDER_LOAD it always is, for tests that run once more so.
-  ...(process.env.UNDER_LOAD === undefined
-    ? { LOAD_WINDOW_MS: '0' }
-    : { LOAD_WINDOW_MS: '100', LOAD_PERCENT: '0' }),
+  // With a test in its thread a relay is often under load.
+  ...(isUnderLoad ? { LOAD_WINDOW_MS: '100', LOAD_PERCENT: '0' } : { LOAD_WINDOW_MS: '0' }),
 };
 
 /**
