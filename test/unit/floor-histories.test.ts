@@ -198,11 +198,21 @@ t.test('over any history in open no limit is exceeded, and a radio is refused on
   });
   const open = fc.constantFrom<FloorMode[]>('open', 'open', 'open', 'single');
   const radioCount = 16;
+  // An administrator's second burst is granted at its return, and gives way at once to the user that waits.
+  const oneTalker = { talkersMax: 1, talksPerUser: 2 };
+  const givesWay: History['acts'] = [
+    [0, { act: 'asks', radio: 0, priority: 0, waits: true }],
+    [0, { act: 'asks', radio: 2, priority: 0, waits: true }],
+    [0, { act: 'loses', radio: 2, forGood: false }],
+    [0, { act: 'asks', radio: 4, priority: 0, waits: true }],
+    [0, { act: 'settings', mode: 'open', maxTalkMs: 0 }],
+    [0, { act: 'returns', radio: 2 }],
+  ];
   fc.assert(
     fc.property(limits, historiesOf(radioCount, 120, open), (limits, history) =>
       play(history, radioCount, seen, { limits, radiosPerUser: 4 }),
     ),
-    { numRuns: RUNS },
+    { numRuns: RUNS, examples: [[oneTalker, { mode: 'single', acts: givesWay }]] },
   );
   for (const what of ['denied busy', 'queued', 'revoked preempted', 'ended preempted'])
     t.ok(seen.get(what), `${what} was seen`);

@@ -115,6 +115,7 @@ export function watchFloor(
     const before = floor;
     const isIdle = appliesToNobody(event);
     const oldest = oldestTalker();
+    const stateBefore = event.kind === 'returned' ? radioOf(event.session).state : 'idle';
     if (event.kind === 'emergency') follow(event);
     const { floor: after, outcomes } = step(before, event, nowMs, limits);
     floor = after;
@@ -126,7 +127,7 @@ export function watchFloor(
     const seen: Seen = { event, nowMs, outcomes };
     for (const index of outcomes.keys()) hear(seen, index);
     if (event.kind === 'request') assertAnswered(event.claim.session, outcomes);
-    if (event.kind === 'returned') assertToldAgain(event.session, outcomes);
+    if (event.kind === 'returned') assertToldAgain(event.session, stateBefore, outcomes);
     const isPreempted = outcomes.some((outcome) => 'code' in outcome && outcome.code === 'preempted');
     if (event.kind === 'settings' && before.mode === 'open' && event.mode !== 'open' && !isPreempted)
       assertKept(oldest(), event);
@@ -372,10 +373,12 @@ export function watchFloor(
     assert.equal(answersTo(session, outcomes).length, 1, 'a request is answered once');
   }
 
-  /** Who waits or has an unused grant hears so, for the old socket may have been dead unseen. */
-  function assertToldAgain(session: number, outcomes: readonly Outcome[]): void {
-    const { state } = radioOf(session);
-    const isUntold = state === 'idle' || state === 'talking';
+  /**
+   * Who waited or had an unused grant hears so, for the old socket may have been dead unseen. The state is that before
+   * the return: a second burst granted by it may give way to another user in the same step.
+   */
+  function assertToldAgain(session: number, before: Radio['state'], outcomes: readonly Outcome[]): void {
+    const isUntold = before === 'idle' || before === 'talking';
     assert.equal(answersTo(session, outcomes).length, isUntold ? 0 : 1, 'a return is told what it waits for');
   }
 
