@@ -21,7 +21,7 @@ export const PEERS = {
   /** The engine inside our relay, alone. */
   bare: nodePeer('bare', 'uWebSockets.js'),
   /** The same, which pings the hearers of a frame as often as the relay does. */
-  'bare-pinging': nodePeer('bare', 'uWebSockets.js', '1000'),
+  'bare-pinging': nodePeer('bare', 'uWebSockets.js', '2000'),
   /** With frames built once. */
   ws: nodePeer('ws', 'ws'),
   'fastify-websocket': nodePeer('fastify-websocket', '@fastify/websocket'),

@@ -24,7 +24,7 @@ export const serviceFamilies: readonly Family[] = [
 export const processFamilies: readonly Family[] = [
   histogram(
     'talkgroup_event_loop_delay_seconds',
-    'Delay of the event loop: of the 50 ms timer of the relay, or of a message to the main thread every 250 ms',
+    'Delay of the event loop: of the timer of the relay, or of a message to the main thread every 250 ms',
     loopDelays,
     ['thread'],
   ),

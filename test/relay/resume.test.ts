@@ -17,6 +17,8 @@ t.jobs = isDealt ? 1 : 4;
 
 /** The floor of a dead socket is kept so long. */
 const LOST_MS = 1500;
+/** A machine that stands still for as long proves nothing, and it is tried again. */
+const ATTEMPTS = 5;
 
 // No burst here ends by silence.
 const s = await service(t, { TALK_SILENCE_MS: '60000' });
@@ -128,22 +130,29 @@ t.test('frames still in the old socket are dropped', { buffered: true }, async (
 });
 
 t.test('a talker whose socket died finds its floor kept, and goes on', { buffered: true }, async (t) => {
-  const group = await single(t, 3, 'kept');
-  const [old, b, c] = group.radios;
-  old.speaks(group.number, 'one', { start: true });
-  await b.hearsText('one');
-  await dies(old, c, group);
-  b.speaks(group.number, 'mine?', { start: true });
-  t.match(await b.hears('FLOOR_DENIED'), { code: 'busy', talker: { session: old.session } });
-  const a = await group.people[0].resumes(old);
-  t.match(a.welcome, { resumed: true, talkgroups: [{ talkers: [{ session: old.session, burst: 1 }] }] });
-  a.speaks(group.number, 'two', { sequence: 1, end: true });
-  t.match(await b.hears('TALK_ENDED'), { burst: 1, code: 'released', frames: 2 });
-  t.same(
-    b.frames.map(({ text }) => text),
-    ['one', 'two'],
-  );
-  a.socket.terminate();
+  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
+    const group = await single(t, 3, `kept ${attempt}`);
+    const [old, b, c] = group.radios;
+    old.speaks(group.number, 'one', { start: true });
+    await b.hearsText('one');
+    const aliveAtMs = performance.now();
+    await dies(old, c, group);
+    b.speaks(group.number, 'mine?', { start: true });
+    t.match(await b.hears('FLOOR_DENIED'), { code: 'busy', talker: { session: old.session } });
+    const a = await group.people[0].resumes(old);
+    a.speaks(group.number, 'two', { sequence: 1, end: true });
+    const end = await b.hears('TALK_ENDED');
+    const isLate = performance.now() - aliveAtMs >= LOST_MS;
+    if (isLate && attempt < ATTEMPTS) continue;
+    t.match(a.welcome, { resumed: true, talkgroups: [{ talkers: [{ session: old.session, burst: 1 }] }] });
+    t.match(end, { burst: 1, code: 'released', frames: 2 });
+    t.same(
+      b.frames.map(({ text }) => text),
+      ['one', 'two'],
+    );
+    a.socket.terminate();
+    return;
+  }
 });
 
 t.test(

@@ -2,10 +2,11 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { createSampling } from '../../src/relay/figures/sampling.js';
-import { startPulse } from '../../src/relay/hub/pulse.js';
+import { PULSE_MS, startPulse } from '../../src/relay/hub/pulse.js';
 import { FairClock } from '../../src/relay/reception/fair-clock.js';
 import { Lag } from '../../src/relay/reception/lag.js';
-import { clockAt } from '../helpers/relay/clocks.js';
+import type { Unanswered } from '../../src/relay/reception/receiver.js';
+import { clockAt, virtualClock } from '../helpers/relay/clocks.js';
 
 const TICK_MS = 20;
 const limits = { backlogMs: 1000, backMs: 250 };
@@ -18,6 +19,7 @@ t.test('what stalls behind the timer, before the sockets were read, is no silenc
   };
   const judgedAtMs = await new Promise((resolve) => {
     const pulse = startPulse({
+      isAlone: () => false,
       clock,
       fair: new FairClock(),
       fanout: { hearers: () => 0 },
@@ -38,6 +40,48 @@ t.test('what stalls behind the timer, before the sockets were read, is no silenc
     nowMs = 1000;
   });
   t.equal(judgedAtMs, 1000);
+});
+
+t.test('an idle relay wakes up four times a second, and twenty times while it must look', async (t) => {
+  const clock = virtualClock();
+  const fair = new FairClock(PULSE_MS);
+  const unanswered = new Set<Unanswered>();
+  let ticks = 0;
+  let isAlone = true;
+  const pulse = startPulse({
+    ...{ clock, fair, unanswered },
+    isAlone: () => isAlone,
+    fanout: { hearers: () => 0 },
+    floor: { active: () => [], expire() {} },
+    sampling: createSampling(clock),
+    pings: { walk: () => ticks++, stop() {} },
+    fail: (_session, error) => t.error(error),
+    ...{ often: [], seldom: [] },
+    log: { error: ({ err }: { err?: Error }) => t.error(err) },
+  });
+  const ticksIn = (ms: number) => {
+    ticks = 0;
+    clock.pass(ms);
+    return ticks;
+  };
+  ticksIn(1000);
+  t.equal(ticksIn(10_000), 40);
+  t.equal(fair.at(clock.nowMs()), clock.nowMs(), 'which is no stall');
+  pulse.wake();
+  t.equal(ticksIn(PULSE_MS), 1, 'a burst began');
+  const receiver = { number: 1, judge() {}, lagMs: () => 0 };
+  unanswered.add(receiver);
+  ticksIn(1000);
+  t.equal(ticksIn(10_000), 200, 'a receiver owes an answer');
+  unanswered.delete(receiver);
+  ticksIn(1000);
+  t.equal(ticksIn(10_000), 40);
+  isAlone = false;
+  ticksIn(1000);
+  t.equal(ticksIn(10_000), 200, 'other relays may answer');
+  pulse.stop();
+  pulse.wake();
+  t.equal(ticksIn(10_000), 0);
 });
 
 t.test(

@@ -58,7 +58,7 @@ function receiver() {
     fair,
     unanswered,
     counts,
-    limits: { backlogMs: 1000 },
+    limits: { backlogMs: 1000, lagPingMs: 1000 },
     log: { info() {} },
   });
 
@@ -75,7 +75,7 @@ function receiver() {
       for (let passed = TICK_MS; passed <= ms; passed += TICK_MS) {
         nowMs += TICK_MS;
         fair.tick(nowMs);
-        if (passed % 1000 === 0) reception.ask(nowMs, String(fair.at(nowMs)), 0);
+        if (passed % 1000 === 0) reception.ask(nowMs, String(fair.at(nowMs)), fair.at(nowMs) - 300, 0);
         if (unanswered.has(reception)) reception.judge(fair.at(nowMs));
       }
     },

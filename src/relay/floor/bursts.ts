@@ -19,6 +19,12 @@ export class Bursts {
   private readonly remote = new Map<Talkgroup, Set<RemoteTalk>>();
   /** Talkgroups in which a burst of another relay began since the last call of `remoteLately`, or runs. */
   private readonly lately = new Set<Talkgroup>();
+  private readonly began: () => void;
+
+  /** `began` is called when a burst begins here, of this relay or of another. */
+  constructor(began: () => void = () => {}) {
+    this.began = began;
+  }
 
   /** The talks of this relay with a running burst there, the oldest burst first. */
   in(talkgroup: Talkgroup): ReadonlySet<Talk> {
@@ -43,6 +49,7 @@ export class Bursts {
   }
 
   add(talk: Talk): void {
+    this.began();
     const talks = this.running.get(talk.talkgroup);
     if (talks === undefined) this.running.set(talk.talkgroup, new Set([talk]));
     else talks.add(talk);
@@ -55,6 +62,7 @@ export class Bursts {
   }
 
   addRemote(burst: RemoteTalk): void {
+    this.began();
     const { talkgroup } = burst;
     const bursts = this.remote.get(talkgroup);
     if (bursts === undefined) this.remote.set(talkgroup, new Set([burst]));

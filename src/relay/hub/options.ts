@@ -30,7 +30,6 @@ export interface RelayOptions {
   readonly takeNumber: () => number | null;
   readonly publisher: Publisher;
   readonly limits: SessionLimits & {
-    readonly lagPingMs: number;
     readonly loadWindowMs: number;
     readonly loadPercent: number;
     readonly sessionsParked: number;

@@ -9,6 +9,7 @@ import type { Sampling } from '../figures/sampling.js';
 import type { FloorControl } from '../floor/control.js';
 import type { Talkgroup } from '../members/members.js';
 import type { FairClock } from '../reception/fair-clock.js';
+import { HEARD_MS } from '../reception/hearing.js';
 import type { Pings } from '../reception/pings.js';
 import type { Unanswered } from '../reception/receiver.js';
 
@@ -20,6 +21,8 @@ export interface PulseOptions {
   readonly sampling: Sampling;
   readonly pings: Pick<Pings, 'walk' | 'stop'>;
   readonly unanswered: ReadonlySet<Unanswered>;
+  /** There is no other relay. The answers of others are judged by the pulse, and floor control does not call them active. */
+  readonly isAlone: () => boolean;
   /** Work on the session with this number threw: only this session ends, and the others have their turn. */
   readonly fail: (session: number, error: unknown) => void;
   /** Up to ten times a second, after the sockets were read. `lateMs`: how late the tick came. */
@@ -31,11 +34,14 @@ export interface PulseOptions {
 
 /** Waking up costs a tenth of a millisecond, whatever there is to do: at 20 ms an idle relay used 1 % of a core. */
 export const PULSE_MS = 50;
+/** While the relay is alone, no burst runs, no receiver owes an answer, and nothing was heard lately. */
+const IDLE_PULSE_MS = 250;
 /** By the clock all of them, for under load the timer comes late. */
 const OFTEN_MS = 100;
 const SELDOM_MS = 1000;
 export function startPulse(options: PulseOptions) {
-  const { clock, fair, fanout, floor, sampling, pings, unanswered, fail, often, seldom, log } = options;
+  const { clock, fair, fanout, floor, sampling, pings, unanswered, isAlone, fail, often, seldom, log } =
+    options;
   const { nowMs } = clock;
   const figures: PulseFigures = { delay: newHistogram(LOOP_DELAYS_MS), lagMsMax: 0 };
   let dueAtMs = nowMs() + PULSE_MS;
@@ -46,12 +52,15 @@ export function startPulse(options: PulseOptions) {
   /** Talkgroups with frames since their last mark, or soon. */
   const marked = new Set<Talkgroup>();
 
-  const timer = clock.every(PULSE_MS, () => {
+  let isStopped = false;
+  let timer = clock.after(PULSE_MS, tick);
+
+  function tick(): void {
     const now = nowMs();
     const lateMs = now - dueAtMs;
     observe(figures.delay, lateMs);
-    dueAtMs = now + PULSE_MS;
     guarded(mark);
+    setNext(now, isIdle(now) ? IDLE_PULSE_MS : PULSE_MS);
     guarded((now) => pings.walk(now, heardAtMs));
     const isJudging = now - oftenAtMs >= OFTEN_MS;
     // A frame of this turn would be timed until after `judge`, which is none of its way.
@@ -62,7 +71,16 @@ export function startPulse(options: PulseOptions) {
     // Timers run before sockets are read: judged right away, a stalled server would take its own pause for silence.
     // `soon` runs after them. By the time of now, for the server may stall between the two as well.
     clock.soon(guarded, () => judge(now, lateMs));
-  });
+  }
+
+  const isIdle = (now: number) =>
+    isAlone() && marked.size === 0 && unanswered.size === 0 && now - heardAtMs > HEARD_MS;
+
+  function setNext(now: number, periodMs: number): void {
+    dueAtMs = now + periodMs;
+    fair.expect(dueAtMs);
+    timer = clock.after(periodMs, tick);
+  }
 
   function guarded(act: (now: number) => void): void {
     try {
@@ -129,7 +147,15 @@ export function startPulse(options: PulseOptions) {
 
   return {
     figures,
+    /** A burst begins or a receiver is pinged: from now on the relay is not idle. */
+    wake(): void {
+      const now = nowMs();
+      if (isStopped || dueAtMs - now <= PULSE_MS) return;
+      clock.stop(timer);
+      setNext(now, PULSE_MS);
+    },
     stop() {
+      isStopped = true;
       clock.stop(timer);
       pings.stop();
     },

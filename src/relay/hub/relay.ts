@@ -77,7 +77,7 @@ export function createRelay(options: RelayOptions): Relay {
   const holding = createHolding({ fanout, counts, behindFrame, left: sampling.left, clock, log });
   const { loadWindowMs: windowMsMax, loadPercent } = limits;
   const load = createLoad({ clock, windowMsMax, busyFrom: loadPercent / 100, hold: holding.follow });
-  const bursts = new Bursts();
+  const bursts = new Bursts(() => pulse.wake());
   const onVerdicts = createOutcomes({
     ...{ fanout, counts, bursts, unixMs },
     talkOf: sessions.talkOf,
@@ -189,7 +189,13 @@ export function createRelay(options: RelayOptions): Relay {
       readAgain,
       ...{ positions, limits, counts, unixMs, fail, log },
     }),
-    unanswered,
+    unanswered: {
+      add(receiver) {
+        unanswered.add(receiver);
+        pulse.wake();
+      },
+      delete: (receiver) => unanswered.delete(receiver),
+    },
     fair,
     ...{ nowMs, unixMs },
     later: sessions.later,
@@ -215,6 +221,7 @@ export function createRelay(options: RelayOptions): Relay {
   });
   const pulse = startPulse({
     ...{ clock, fair, fanout, floor, sampling, pings, unanswered, log },
+    isAlone: () => sharing.cluster() === null,
     fail: sessions.failNumber,
     often: [rights.expire, (_now, lateMs) => load.measure(lateMs)],
     seldom: [sharing.presence.announce, (now) => parking.expire(now)],

@@ -12,9 +12,14 @@ export class FairClock {
   private latestMs = 0;
   private stallMs = NONE;
 
-  /** It must be ticked every `periodMs` (ms) from the first tick on. Without ticks it stands still. */
+  /** It must be ticked every `periodMs` (ms) from the first tick on, or as `expect` says. Without ticks it stands still. */
   constructor(periodMs = 20) {
     this.periodMs = periodMs;
+  }
+
+  /** The next tick is due at that time (monotonic ms). */
+  expect(dueMs: number): void {
+    this.dueMs = dueMs;
   }
 
   /** A tick that is more than 100 ms late removes its whole delay from fair time. `nowMs` is monotonic, and not below 0. */

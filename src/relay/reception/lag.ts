@@ -10,6 +10,8 @@ export interface LagLimits {
 const SMALLEST_MS_UNKNOWN = 3000;
 /** A ping a second and a close after 10 s without an answer leave 11 pings open, with one sent out of turn 12. */
 const OPEN_MAX = 16;
+/** A receiver whose last answer took this much longer (ms) than its shortest one at most reads what it is sent. */
+const PROMPT_MS = 100;
 /** After even answers for this time (ms), if later than before, the path has become longer and no audio is queued. */
 const EVEN_MS = 5000;
 const NONE = -1;
@@ -37,6 +39,11 @@ export class Lag {
   /** From `slow` or an overrun until `caught_up`. */
   get isSlow(): boolean {
     return this.slow;
+  }
+
+  /** All pings are answered, the last one about as fast as any. */
+  get isPrompt(): boolean {
+    return this.oldestAtMs === NONE && this.smallestMs !== NONE && this.lastMs - this.smallestMs <= PROMPT_MS;
   }
 
   /** When the newest ping was sent, answered or not. Below 0 before the first. */

@@ -1,4 +1,5 @@
-// Asks the receivers of audio whether they keep up: each about once in `pingMs`, spread over the frames they are given.
+// Asks the receivers of audio whether they keep up: each about once in `pingMs`, spread over the frames they are given. One
+// that answers at once is asked about once in twice that time.
 //
 // A ping costs as much as a delivery, and its pong as much again. Sent by a timer, 5,000 a second came 250 at a time,
 // and frames waited 5 ms for them. Sent behind a frame, to as many of its receivers as have become due since the frame
@@ -135,7 +136,8 @@ export function createPings(options: PingsOptions): Pings {
       }
       if (next.done === true) continue;
       try {
-        next.value.reception.ask(now, text, fairMs - LEFT_TO_FRAMES * pingMs);
+        const { reception } = next.value;
+        reception.ask(now, text, fairMs - PINGED_LATELY * pingMs, fairMs - LEFT_TO_FRAMES * pingMs);
       } catch (error) {
         fail(next.value.number, error);
       }

@@ -30,13 +30,13 @@ export interface Unanswered {
 }
 
 export interface ReceptionServices {
-  readonly limits: { readonly backlogMs: number };
+  readonly limits: { readonly backlogMs: number; readonly lagPingMs: number };
   readonly fanout: Pick<Fanout, 'mayDropText'>;
   readonly holding: Pick<Holding, 'open'>;
   readonly presence: Pick<Presence, 'watch' | 'came' | 'went'>;
   readonly counts: Pick<Counts, 'behind' | 'lagging' | 'missed'>;
   /** Those that owe an answer to a ping. */
-  readonly unanswered: Set<Unanswered>;
+  readonly unanswered: { add(receiver: Unanswered): void; delete(receiver: Unanswered): void };
   readonly fair: FairClock;
   readonly nowMs: () => number;
   readonly log: { info(fields: object, message: string): void };

@@ -172,13 +172,13 @@ export class Reception implements Hearer, Unanswered {
   }
 
   /**
-   * Called about once in `LAG_PING_MS`. `text` is the fair time that all pings of this moment carry. A receiver that was
-   * pinged behind a frame since `leftToFramesMs` (fair time) is due behind another one.
+   * Called about once in `LAG_PING_MS`. `text` is the fair time that all pings of this moment carry. A receiver is left out
+   * that was pinged since `latelyMs`, or behind a frame since `leftToFramesMs` (fair time): it is due behind another one.
    */
-  ask(nowMs: number, text: string, leftToFramesMs: number): void {
+  ask(nowMs: number, text: string, latelyMs: number, leftToFramesMs: number): void {
     if (this.peer === null) return;
     if (this.behind === null) {
-      if (this.isAskedByFrames && this.lag.newestPingMs > leftToFramesMs) return;
+      if (this.wasPingedSince(this.isAskedByFrames ? leftToFramesMs : latelyMs)) return;
       if (!hearsAudio(this, nowMs)) return;
     }
     this.isAskedByFrames = false;
@@ -187,9 +187,15 @@ export class Reception implements Hearer, Unanswered {
 
   /** Called when it is due behind a frame of the talkgroup, unless it was pinged since `latelyMs` (fair time). */
   askBehindFrame({ number }: { readonly number: number }, text: string, latelyMs: number): void {
-    if (this.peer === null || this.lag.newestPingMs > latelyMs || this.receiver.talksAlone(number)) return;
+    if (this.peer === null || this.wasPingedSince(latelyMs) || this.receiver.talksAlone(number)) return;
     this.isAskedByFrames = true;
     this.ping(text);
+  }
+
+  /** A receiver that answers at once is pinged half as often: a ping and its pong cost as much as some deliveries. */
+  private wasPingedSince(fairMs: number): boolean {
+    const { lagPingMs } = this.services.limits;
+    return this.lag.newestPingMs > (this.lag.isPrompt ? fairMs - lagPingMs : fairMs);
   }
 
   /**

@@ -22,6 +22,8 @@ export interface SessionLimits extends TalkLimits, Rates {
   readonly controlPerSecond: number;
   /** Lag (ms) beyond which a receiver gets no more audio until it has caught up. */
   readonly backlogMs: number;
+  /** Between two pings of a receiver of audio (ms). 0: it is not pinged for hearing audio. */
+  readonly lagPingMs: number;
   /** T1. */
   readonly talkSilenceMs: number;
   /** How long (ms) a session is kept for its client's return. 0: not at all. */
