@@ -87,6 +87,7 @@ t.test('one user has at most REQUESTS_PER_USER requests under way, and other use
   const s = await service(t, { settings: { REQUESTS_PER_USER: '3' } });
   const other = await s.account({ serial: 'other' });
   const unlock = await s.lock('memberships');
+  const sentAtMs = performance.now();
   const lists = Array.from({ length: 5 }, () => s.radio.get('/talkgroups'));
   const refusals = (await Promise.all([Promise.any(lists), lists[3], lists[4]])).slice(1);
   for (const refusal of refusals) {
@@ -99,8 +100,9 @@ t.test('one user has at most REQUESTS_PER_USER requests under way, and other use
   const login = { username: s.radio.username, password: PASSWORD };
   t.equal((await s.nobody.post('/auth/login', login)).status, 200);
   await unlock();
-  // On a busy machine the lock may have outlasted their deadline of 2.5 s.
-  for (const { status } of await Promise.all(lists.slice(0, 3))) t.match(String(status), /^(200|503)$/);
+  // On a busy machine the lock may have outlasted their deadline.
+  const allowed = performance.now() - sentAtMs < READ_MS_MAX ? /^200$/ : /^(200|503)$/;
+  for (const { status } of await Promise.all(lists.slice(0, 3))) t.match(String(status), allowed);
   await eventually(async () => assert.equal((await s.radio.get('/talkgroups')).status, 200));
 });
 
