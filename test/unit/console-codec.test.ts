@@ -1,11 +1,11 @@
-// The Opus codec of the console, and how it makes speech faster and changes rates.
+// The Opus codec of the console, and how it makes speech faster or slower and changes rates.
 import t from 'tap';
 import { readOpus } from '../../src/client/audio/ogg.js';
 import { opusMs } from '../../src/client/audio/opus.js';
 import { createDecoder, createEncoder, FRAME_SAMPLES, type Samples } from '../../src/client/sound/codec.js';
-import { createFaster } from '../../src/client/sound/faster.js';
 import { createResampler } from '../../src/client/sound/resample.js';
 import type { Voices } from '../../src/client/sound/sound-types.js';
+import { createFaster, createSlower } from '../../src/client/sound/tempo.js';
 import { codecBytes } from '../../src/console/worker/codec-bytes.js';
 import { setUp } from '../helpers/client/desk-radio.js';
 import { turn } from '../helpers/client/fakes.js';
@@ -68,6 +68,33 @@ t.test('faster play takes 5 % less time, at the same pitch and without a step', 
     t.ok(levelAt(hz, heard) > -14, `${hz} Hz: ${levelAt(hz, heard)} dBFS`);
     t.ok(largestStep(heard) < 1.5 * largestStep(joined(frames)), `${hz} Hz`);
   }
+});
+
+t.test('slower play takes 20 % more time, at the same pitch and without a step', async (t) => {
+  for (const hz of [85, 110, 205, 390]) {
+    const slower = createSlower();
+    const frames = framesOf(hz, 200);
+    const played = frames.map(slower);
+    const heard = joined(played);
+    const share = heard.length / (frames.length * FRAME_SAMPLES);
+    t.ok(Math.abs(share - 1.2) < 0.005, `${hz} Hz: ${share}`);
+    t.ok(levelAt(hz, heard) > -14, `${hz} Hz: ${levelAt(hz, heard)} dBFS`);
+    t.ok(largestStep(heard) < 1.1 * largestStep(joined(frames)), `${hz} Hz: ${largestStep(heard)}`);
+    const gained = (played[0]?.length ?? 0) - FRAME_SAMPLES;
+    t.ok(gained >= 300 && gained <= 600, `the first frame is ${gained} samples longer`);
+  }
+});
+
+t.test('speech that is played slower and then faster has no step that the recording has not', async (t) => {
+  const decoder = await createDecoder();
+  t.teardown(() => decoder.free());
+  const { packets } = await readOpus('bench/speech.ogg');
+  const frames = packets.map((packet) => decoder.decode(packet));
+  const [slower, faster] = [createSlower(), createFaster()];
+  // The frames between are as they were, so each way back to them is heard too.
+  const paces = [slower, (frame: Samples) => frame, faster];
+  const heard = joined(frames.map((frame, i) => paces[Math.floor(i / 7) % 3]?.(frame) ?? frame));
+  t.ok(largestStep(heard) <= 1.05 * largestStep(joined(frames)), `${largestStep(heard)}`);
 });
 
 t.test('another rate keeps the tone, its level and its length, in pieces of any size', async (t) => {

@@ -2,10 +2,10 @@
 
 import { opusMs } from '../audio/opus.js';
 import { CODEC_RATE, type Decoder, FRAME_SAMPLES, type Samples } from './codec.js';
-import { createFaster } from './faster.js';
 import { createJitter, type JitterCounts } from './jitter.js';
 import type { Port, ToPlayer } from './ports.js';
 import { createResampler } from './resample.js';
+import { createFaster } from './tempo.js';
 
 /** The player of a talkgroup, and how long its voices are buffered at least. */
 export type Line = { readonly port: Port; readonly rate: number; readonly targetMs: number };
