@@ -2,10 +2,10 @@
 import fc from 'fast-check';
 import t from 'tap';
 import { createJitter, JITTER, type Jitter } from '../../src/client/sound/jitter.js';
-import { LOAD_STEPS } from '../../src/relay/delivery/load.js';
 import {
   type Arrival,
   listenTo,
+  overriding,
   PERIOD_MS,
   type Played,
   sequencesOf,
@@ -219,22 +219,6 @@ t.test('a buffer that conceals a long silence is found', async (t) => {
   t.throws(() => assertFor(concealsLittle, humming), /in a row/);
 });
 
-function overriding(jitter: Jitter, pull: Jitter['pull']): Jitter {
-  return {
-    ...jitter,
-    get counts() {
-      return jitter.counts;
-    },
-    get targetMs() {
-      return jitter.targetMs;
-    },
-    get queuedMs() {
-      return jitter.queuedMs;
-    },
-    pull,
-  };
-}
-
 const packet = Uint8Array.of(8);
 const kindsOf = (jitter: Jitter, count: number, nowMs = 0) =>
   Array.from({ length: count }, () => {
@@ -349,47 +333,3 @@ t.test('a player that stands still finds the newest 1.5 s', async (t) => {
   t.equal(jitter.queuedMs, JITTER.queueMsMax);
   t.match(kindsOf(jitter, 4), ['silence', 'silence', 'silence', 9_925]);
 });
-
-/** Speech through a relay that holds so many frames of a burst at a time, with other numbers every 5 s. */
-function heldArrivals(windows: readonly number[], lengthMs: number, jitterMs: () => number): Arrival[] {
-  const arrivals: Arrival[] = [];
-  let group: number[] = [];
-  for (let sequence = 0; sequence * PERIOD_MS < lengthMs; sequence++) {
-    const saidMs = sequence * PERIOD_MS;
-    const frames = windows[Math.floor(saidMs / 5_000) % windows.length] ?? 1;
-    group.push(sequence);
-    if (sequence > 0 && group.length < frames) continue; // the first frame of a burst is not held
-    const arrivesMs = saidMs + WAY_MS + jitterMs();
-    for (const each of group)
-      arrivals.push({ sequence: each, saidMs: each * PERIOD_MS, arrivesMs, isPause: false });
-    group = [];
-  }
-  return arrivals;
-}
-
-t.test(
-  'a relay that holds audio under load costs a voice one gap for each longer window, in ten minutes',
-  async (t) => {
-    const framesOf = (msMax: number) => LOAD_STEPS.flatMap(({ ms, frames }) => (ms <= msMax ? [frames] : []));
-    const switched = (msMax: number) => [1, ...framesOf(msMax), ...framesOf(msMax).reverse().slice(1)];
-    for (const [msMax, most] of [
-      [40, 0],
-      [60, 1],
-      [100, 3],
-    ] as const)
-      fc.assert(
-        fc.property(fc.array(fc.nat({ max: 10 }), { minLength: 1, maxLength: 50 }), (jitters) => {
-          let at = 0;
-          const arrivals = heldArrivals(switched(msMax), 600_000, () => jitters[at++ % jitters.length] ?? 0);
-          const jitter = make();
-          const played = listenTo(jitter, arrivals, 600_500);
-          const latest = Math.max(...played.map(({ delayMs }) => delayMs));
-          if (jitter.counts.underruns > most)
-            throw new Error(`${jitter.counts.underruns} gaps, at most ${most}`);
-          if (latest > WAY_MS + msMax + 100) throw new Error(`speech is ${latest} ms late`);
-        }),
-        { numRuns: 2 },
-      );
-    t.pass('for any jitter of the network up to 10 ms');
-  },
-);

@@ -4,7 +4,7 @@ import { createDecoder, createEncoder, FRAME_SAMPLES, type Samples } from '../..
 import type { FromPlayer, ToPlayer } from '../../src/client/sound/ports.js';
 import { createVoices } from '../../src/client/sound/voices.js';
 import { type FakePort, fakePort } from '../helpers/sound/fake-port.js';
-import { joined, levelAt, sine } from '../helpers/sound/tones.js';
+import { joined, largestStep, levelAt, sine } from '../helpers/sound/tones.js';
 
 type PlayerPort = FakePort<ToPlayer, FromPlayer>;
 
@@ -227,4 +227,45 @@ t.test('a packet of 60 ms is three pieces of 20 ms', async (t) => {
     if (piece?.kind === 'play' && piece.samples) lengths.push(piece.samples.length);
   }
   t.same(new Set(lengths), new Set([FRAME_SAMPLES]));
+});
+
+t.test('packets that begin to come in clusters are played slower, without a gap or a step', async (t) => {
+  const world = await setUp(t);
+  const port = world.attach('fire');
+  const packets = await packetsOf(200, 300);
+  const framesAt = (i: number) => (i < 50 ? 1 : i < 100 ? 2 : i < 150 ? 3 : i < 200 ? 5 : 1);
+  const waiting: ToPlayer[] = [];
+  const pieces: ToPlayer[] = [];
+  let cluster = 0;
+  let left = 0;
+  for (let ms = 0; ms < 300 * 20; ms++) {
+    const i = ms / 20;
+    if (Number.isInteger(i) && (i === 0 || i + 1 - cluster >= framesAt(i)))
+      for (; cluster <= i; cluster++) world.hear(cluster, packets[cluster] ?? new Uint8Array());
+    waiting.push(...port.take());
+    // The player: 48 samples in each ms. It asks for the next piece as one has ended.
+    for (left -= 48; left < 0; waiting.push(...port.take())) {
+      const ended = pieces.at(-1);
+      if (ended?.kind === 'play') port.says({ kind: 'played', voice: ended.voice, due: ended.due });
+      waiting.push(...port.take());
+      const piece = waiting.shift();
+      if (piece?.kind !== 'play') throw new Error(`nothing to play after ${ms} ms`);
+      pieces.push(piece);
+      left += piece.length;
+    }
+    world.pass(1);
+    // The decoder of a new voice arrives meanwhile.
+    if (ms < 100) await new Promise((resolve) => setImmediate(resolve));
+  }
+  t.match(world.voices.figures(), { starved: 0, underruns: 0, missing: 0, unused: 0 });
+  const longer = samplesOf(pieces).filter(({ length }) => length < FRAME_SAMPLES).length;
+  t.ok(longer > 5 && longer < 20, `${longer} frames are longer`);
+  // The codec has settled, and the first cluster has not come.
+  const from = 20 * FRAME_SAMPLES;
+  const heard = joined(samplesOf(pieces)).subarray(from);
+  t.ok(levelAt(200, heard) > -14, `${levelAt(200, heard)} dBFS`);
+  const decoder = await createDecoder();
+  const plain = largestStep(joined(packets.map((packet) => decoder.decode(packet))).subarray(from));
+  decoder.free();
+  t.ok(largestStep(heard) < 1.1 * plain, `${largestStep(heard)}, without clusters ${plain}`);
 });

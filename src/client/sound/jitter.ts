@@ -1,10 +1,13 @@
 // Orders the packets of one burst and decides what is played in each period: a packet, its concealment, or silence.
+import { createLateness } from './lateness.js';
 
 /** Durations in ms. The player asks for one piece in each period of its own clock. */
 export const JITTER = {
   targetMsMin: 60,
   targetMsMax: 300,
   targetStepMs: 20,
+  /** When the second packet is late the first one waits so much longer for it: a window of the relay takes 100 ms. */
+  aloneMsMax: 80,
   /** Without an underrun for this time the target goes down by a step. */
   calmMs: 10_000,
   /** What was queued above the target all this time is worked off in pauses. */
@@ -23,9 +26,9 @@ export const JITTER = {
 
 /**
  * What the player does with a packet. `live`: play it. `surplus`: leave it out when it is a pause. `late`: leave it out
- * when it is a pause, otherwise play it 5 % faster.
+ * when it is a pause, otherwise play it 5 % faster. `short`: play it 20 % slower, because the next ones may come too late.
  */
-export type Pace = 'live' | 'surplus' | 'late';
+export type Pace = 'live' | 'surplus' | 'late' | 'short';
 
 /** One period. `lost` is concealed. `over`: the burst has ended, and everything was played. */
 export type Piece =
@@ -84,6 +87,8 @@ export function createJitter(periodMs: number, leastTargetMs: number = JITTER.ta
   /** Play begins with the next packet, after `wait` periods of silence and whatever is missing before it. */
   let isStarting = true;
   let wait = 0;
+  /** Periods for which the first packet may still wait for the second one. */
+  let alone = 0;
   /** Periods played since the queue ran empty. */
   let dry = 0;
   /** Length of the gap that is played now, in periods. */
@@ -92,6 +97,7 @@ export function createJitter(periodMs: number, leastTargetMs: number = JITTER.ta
   let isLate = false;
   let targetMs = leastTargetMs;
   let calmSinceMs = 0;
+  const lateness = createLateness(periodMs);
   /** The least that was queued since `leastSinceMs`. So much was never needed. */
   let leastMs = Number.POSITIVE_INFINITY;
   let leastSinceMs = 0;
@@ -100,7 +106,7 @@ export function createJitter(periodMs: number, leastTargetMs: number = JITTER.ta
   return {
     counts,
     get targetMs() {
-      return targetMs;
+      return goalMs();
     },
     get queuedMs() {
       return queuedMs();
@@ -129,11 +135,13 @@ export function createJitter(periodMs: number, leastTargetMs: number = JITTER.ta
       return;
     }
     if (isStarting && queue.length === 0) {
-      wait = periods(targetMs);
+      wait = periods(goalMs());
+      alone = periods(JITTER.aloneMsMax);
       calmSinceMs = nowMs;
       watchLeast(nowMs);
     }
     queue.splice(at + 1, 0, { sequence, payload });
+    lateness.heard(sequence, nowMs);
     if (queue.length <= periods(JITTER.queueMsMax)) return;
     // The player does not pull: its context is suspended. The oldest packet is dropped, so that it resumes with new ones.
     const oldest = queue.shift();
@@ -148,12 +156,22 @@ export function createJitter(periodMs: number, leastTargetMs: number = JITTER.ta
         wait -= 1;
         return SILENCE;
       }
+      if (isAlone(first.sequence, nowMs)) {
+        alone -= 1;
+        return SILENCE;
+      }
       begin(first.sequence);
     } else if (dry > 0) {
       refill(first.sequence, nowMs);
     }
     calm(nowMs);
-    return isInHole(first.sequence) ? leadOver(first.sequence, nowMs) : play(first);
+    return isInHole(first.sequence) ? leadOver(first.sequence, nowMs) : play(first, nowMs);
+  }
+
+  /** The second packet is half a period late or more. To begin without it would be a gap. */
+  function isAlone(sequence: number, nowMs: number): boolean {
+    const isLate = lateness.waitedMs(sequence, nowMs) > 1.5 * periodMs;
+    return isLate && queue.length === 1 && alone > 0 && !isEnded;
   }
 
   function empty(): Piece {
@@ -194,6 +212,7 @@ export function createJitter(periodMs: number, leastTargetMs: number = JITTER.ta
     calmSinceMs = nowMs;
     watchLeast(nowMs);
     surplusMs = 0;
+    lateness.forget();
   }
 
   function calm(nowMs: number): void {
@@ -203,7 +222,7 @@ export function createJitter(periodMs: number, leastTargetMs: number = JITTER.ta
     }
     leastMs = Math.min(leastMs, queuedMs());
     if (nowMs - leastSinceMs < JITTER.surplusMs) return;
-    surplusMs = Math.max(0, leastMs - targetMs);
+    surplusMs = Math.max(0, leastMs - goalMs());
     watchLeast(nowMs);
   }
 
@@ -223,10 +242,10 @@ export function createJitter(periodMs: number, leastTargetMs: number = JITTER.ta
     const isSilent = hole > periods(JITTER.concealedMsMax);
     if ((sequence - (next ?? sequence)) * periodMs > JITTER.holeMsMax) {
       restart();
-      wait = periods(targetMs);
+      wait = periods(goalMs());
       return pull(nowMs);
     }
-    if (isSilent && pace() !== 'live') {
+    if (isSilent && isDelayed()) {
       surplusMs -= periodMs;
       miss(1);
       return pull(nowMs);
@@ -235,19 +254,28 @@ export function createJitter(periodMs: number, leastTargetMs: number = JITTER.ta
     return isSilent ? SILENCE : LOST;
   }
 
-  function play({ sequence, payload }: Queued): Piece {
-    const piece: Piece = { kind: 'packet', sequence, payload, pace: pace() };
+  function play({ sequence, payload }: Queued, nowMs: number): Piece {
+    const piece: Piece = { kind: 'packet', sequence, payload, pace: paceOf(sequence, nowMs) };
     queue.shift();
     counts.played += 1;
     next = sequence + 1;
     return piece;
   }
 
-  function pace(): Pace {
+  function paceOf(sequence: number, nowMs: number): Pace {
+    if (isDelayed()) return isLate ? 'late' : 'surplus';
+    return lateness.waitedMs(sequence, nowMs) < lateness.waitMs ? 'short' : 'live';
+  }
+
+  function isDelayed(): boolean {
     const queued = queuedMs();
-    isLate = queued > targetMs + (isLate ? 0 : JITTER.excessMsMax);
-    if (isLate) return 'late';
-    return surplusMs >= periodMs && queued > targetMs ? 'surplus' : 'live';
+    isLate = queued > goalMs() + (isLate ? 0 : JITTER.excessMsMax);
+    return isLate || (surplusMs >= periodMs && queued > goalMs());
+  }
+
+  /** The target, or more when packets come late. The player has one more packet than is queued. */
+  function goalMs(): number {
+    return Math.max(targetMs, lateness.waitMs + periodMs);
   }
 
   function miss(periodCount: number): void {

@@ -5,7 +5,7 @@ import { CODEC_RATE, type Decoder, FRAME_SAMPLES, type Samples } from './codec.j
 import { createJitter, type JitterCounts } from './jitter.js';
 import type { Port, ToPlayer } from './ports.js';
 import { createResampler } from './resample.js';
-import { createFaster } from './tempo.js';
+import { createFaster, createSlower } from './tempo.js';
 
 /** The player of a talkgroup, and how long its voices are buffered at least. */
 export type Line = { readonly port: Port; readonly rate: number; readonly targetMs: number };
@@ -46,7 +46,7 @@ export function createVoice(
   const periodMs = opusMs(first) ?? PERIOD_MS;
   const periodSamples = (periodMs * CODEC_RATE) / 1000;
   const jitter = createJitter(periodMs, line.targetMs);
-  const faster = createFaster();
+  const paced = { late: createFaster(), short: createSlower(), live: same, surplus: same };
   const resample = line.rate === CODEC_RATE ? null : createResampler(CODEC_RATE, line.rate);
   let number = firstNumber;
   let decoder: Decoder | null = null;
@@ -125,8 +125,9 @@ export function createVoice(
         return play(null, FRAME_SAMPLES);
       case 'packet': {
         const samples = decoder?.decode(piece.payload) ?? new Float32Array(periodSamples);
-        if (piece.pace !== 'live' && isPause(samples)) return jitter.leftOut();
-        return playAll(piece.pace === 'late' ? faster(samples) : samples);
+        const isLeftOut = piece.pace === 'surplus' || piece.pace === 'late';
+        if (isLeftOut && isPause(samples)) return jitter.leftOut();
+        return playAll(paced[piece.pace](samples));
       }
     }
   }
@@ -146,13 +147,12 @@ export function createVoice(
     return level < Math.max(PAUSE_LEVEL, loudest * PAUSE_SHARE);
   }
 
-  /** A packet of 60 ms is three pieces. */
+  /** A packet of 60 ms is three pieces. A shorter piece is the first one, so that the player has a whole one ahead. */
   function playAll(samples: Samples): void {
     if (samples.length <= FRAME_SAMPLES) return play(samples, samples.length);
-    for (let from = 0; from < samples.length; from += FRAME_SAMPLES) {
-      const piece = samples.slice(from, from + FRAME_SAMPLES);
-      play(piece, piece.length);
-    }
+    const first = samples.length % FRAME_SAMPLES || FRAME_SAMPLES;
+    for (let from = 0, to = first; from < samples.length; from = to, to += FRAME_SAMPLES)
+      play(samples.slice(from, to), to - from);
   }
 
   function play(samples: Samples | null, length: number): void {
@@ -169,3 +169,5 @@ export function createVoice(
     line.port.postMessage(message, samples === null ? [] : [samples.buffer]);
   }
 }
+
+const same = (samples: Samples) => samples;
