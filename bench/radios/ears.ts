@@ -1,5 +1,6 @@
 // Notes when frames came to a listener, and plays them as the client would: how late speech is at the ear.
 import { createJitter } from '../../src/client/sound/jitter.js';
+import { createSlower } from '../../src/client/sound/tempo.js';
 import { quartiles } from '../figures/figures.js';
 import { nowMs } from '../machine/clock.js';
 
@@ -35,6 +36,8 @@ const PERIOD_MS = 20;
 /** The delay that play ends up with is that of the last second. */
 const LAST_FRAMES = 50;
 const SPEECH = new Uint8Array(0);
+/** A frame as it is played, 20 ms at 48 kHz. Only its length counts. */
+const SAMPLES = new Float32Array(960);
 
 export interface Heard {
   /**
@@ -58,18 +61,21 @@ export function listenWith(ears: readonly (readonly Arrival[])[]): Heard {
   };
 }
 
-/** The clock of a player runs `phaseMs` behind the first frame. Speech has no pauses here, so it is never shortened. */
+/** The clock of a player runs `phaseMs` behind the first frame. Speech has no pauses here, so no packet is left out. */
 function play(arrivals: readonly Arrival[], phaseMs: number) {
   const jitter = createJitter(PERIOD_MS);
+  const slower = createSlower();
   const dueMs = new Map(arrivals.map((arrival) => [arrival.sequence, arrival.dueMs]));
   const [fromMs = 0, toMs = 0] = [arrivals[0]?.atMs, arrivals.at(-1)?.atMs];
   const delaysMs: number[] = [];
   let next = 0;
-  for (let ms = fromMs + phaseMs; ms <= toMs; ms += PERIOD_MS) {
+  for (let ms = fromMs + phaseMs; ms <= toMs; ) {
     for (let come = arrivals[next]; come !== undefined && come.atMs <= ms; come = arrivals[++next])
       jitter.push(come.sequence, SPEECH, come.atMs);
     const piece = jitter.pull(ms);
     if (piece.kind === 'packet') delaysMs.push(ms + PERIOD_MS - (dueMs.get(piece.sequence) ?? Number.NaN));
+    const isSlower = piece.kind === 'packet' && piece.pace === 'short';
+    ms += isSlower ? (slower(SAMPLES).length / SAMPLES.length) * PERIOD_MS : PERIOD_MS;
   }
   return { delaysMs, underruns: jitter.counts.underruns, ms: toMs - fromMs };
 }
