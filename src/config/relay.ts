@@ -111,7 +111,7 @@ export const audioSettings = {
     description:
       'Longest time for which the relay holds live audio under load, so that several frames leave in one write.',
     notes:
-      'The relay holds audio in steps of 40, 60 and 100 ms, up to this value, and only while a relay thread is under load. Of frames of 20 ms the first one waits 20 ms less. The jitter buffers of the console and of the client library hold 60 ms. At 60 a voice may have one gap of 20 ms when such a load begins, and at 100 three. Below 20 no write is saved. At 0 the relay never holds live audio.',
+      'The relay holds audio in steps of 40, 60 and 100 ms, up to this value, and only while a relay thread is under load. Of frames of 20 ms the first one waits 20 ms less. The console and the client library follow without a gap: at 60 they then play speech about 50 ms later. Other clients need a jitter buffer that grows. Below 20 no write is saved. At 0 the relay never holds live audio.',
   }),
   LOAD_PERCENT: audio.whole({
     level: 'expert',
