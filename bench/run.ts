@@ -51,7 +51,7 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   [CANONICAL]: { play: oneTalker1000, takesS: 160 },
   'one-talker-5000': { play: oneTalker5000, takesS: 110 },
   'many-groups': { play: manyGroups, takesS: 430 },
-  overload: { play: overload, takesS: 330 },
+  overload: { play: overload, takesS: 500 },
   /** Needs AGAINST: left out where all are played. */
   builds: { play: builds, takesS: 240, isLong: true },
   'lag-pings': { play: lagPings, takesS: 480 },

@@ -21,7 +21,7 @@ export const ABOUT: Readonly<Record<string, About>> = {
   },
   overload: {
     title: 'More speech than one core can send frame by frame',
-    what: 'Talkgroups of 50, each with a talker. The load rises in steps until a listener loses a frame or hears it too late: on the bare engine, on a relay that sends each frame at once, and on relays that hold audio for up to 40, 60 and 100 ms while they are under load. It shows how much more speech one core carries, and for how much delay.',
+    what: 'Talkgroups of 50, each with a talker. The load rises in steps until a listener loses a frame or hears it too late: on the bare engine, on a relay that sends each frame at once, and on relays that hold audio for up to 40, 60 and 100 ms while they are under load. It shows how much more speech one core carries, and for how much delay. Then the load on a relay with its default settings rises to three times what the engine sends in time, and falls again. Every frame, LAG and event number of each listener is accounted for, and first frames and emergencies are timed under load.',
   },
   'lag-pings': {
     title: 'Lag pings to every listener',

@@ -1,10 +1,19 @@
-// The bench scenario `overload`: what a listener hears through the jitter buffer, and where the load of a server ends.
+// The bench scenario `overload`: what a listener hears through the jitter buffer, where the load of a server ends, and the
+// account of frames and events while the load rises and falls.
 import t from 'tap';
 import { ascendInTurns, type Climber } from '../../bench/experiments/ascent.js';
 import { BARE, windowed } from '../../bench/experiments/lineup.js';
 import { createRecorder } from '../../bench/figures/histogram.js';
+import type { CallsPlayed } from '../../bench/generator/loads/surges/calls.js';
+import { passagesOf } from '../../bench/generator/loads/surges/passages.js';
+import type { SurgesPlayed } from '../../bench/generator/loads/surges/surges.js';
+import { nowMs } from '../../bench/machine/clock.js';
 import { type Arrival, createEars, listenWith } from '../../bench/radios/ears.js';
+import { newReceipts, Receipt, type Receipts } from '../../bench/radios/receipts.js';
 import { type Played, reportOf, type Told } from '../../bench/scenarios/overload/report.js';
+import { SURGES, type SurgesTold } from '../../bench/scenarios/overload/surges.js';
+import { reportOfSurges } from '../../bench/scenarios/overload/surges-report.js';
+import { END, START } from '../../src/protocol/frame.js';
 
 /** Frames of 20 ms that leave `together` at a time, when the last of them is due, and take another 5 ms. */
 const arrivals = (frames: number, together: number): Arrival[] =>
@@ -145,5 +154,177 @@ t.test(
     t.strictSame(await of((talkers) => step(talkers, talkers > 3 ? 500 : 60)), [0.5, 1, 1.5, 2]);
     const isFull = (talkers: number) => ({ generatorShare: talkers > 3 ? 0.9 : 0.5 });
     t.strictSame(await of((talkers) => step(talkers, 60, isFull(talkers))), [0.5, 1, 1.5]);
+  },
+);
+
+t.test('talkers that come and go begin and end each of their bursts once', async (t) => {
+  const score = passagesOf([
+    { name: 'calm', talkers: 1, frames: 3 },
+    { name: 'surge', talkers: 3, frames: 250 },
+    { name: 'calm', talkers: 1, frames: 4 },
+  ]);
+  t.equal(score.frames, 257);
+  t.strictSame([0, 2, 3, 252, 253, 256].map(score.passageAt), [0, 0, 1, 1, 2, 2]);
+  const flagsOf = (talker: number) => Array.from({ length: 258 }, (_, frame) => score.flagsAt(talker, frame));
+  for (const talker of [0, 1, 2]) {
+    const flags = flagsOf(talker);
+    const spoken = flags.filter((one) => one !== null);
+    t.equal(spoken.length, talker === 0 ? 257 : 250);
+    t.equal(flags.indexOf(START), talker === 0 ? 0 : 3);
+    t.equal(spoken.at(-1), END);
+    const edges = spoken.filter((one) => one !== 0);
+    t.strictSame(
+      edges,
+      edges.map((_, i) => (i % 2 === 0 ? START : END)),
+    );
+    t.ok(edges.length >= 6, 'a burst lasts 2 s');
+  }
+  t.equal(flagsOf(0)[2], 0, 'a talker on both sides talks on');
+});
+
+/** A listener of talkgroup `fire` after WELCOME, in a burst. */
+function listener() {
+  const all = newReceipts();
+  const receipt = new Receipt('fire', all);
+  receipt.told({ type: 'WELCOME', talkgroups: [{ talkgroup_id: 'fire', event: 6 }] });
+  receipt.told({ type: 'TALK_STARTED', event: 7, burst: 1 });
+  const hears = (...sequences: readonly number[]) => {
+    for (const sequence of sequences) receipt.take(sequence, 1, nowMs(), nowMs());
+  };
+  const lags = (missed: number) =>
+    receipt.told({ type: 'LAG', talkgroups: [{ talkgroup_id: 'fire', missed }], since_ms: 10 });
+  /** What is not 0. */
+  const counts = (): Partial<Receipts> =>
+    Object.fromEntries(Object.entries(all).filter(([, count]) => count !== 0));
+  return { receipt, hears, lags, counts };
+}
+
+t.test('a listener that was given everything once and in order has nothing to complain of', async (t) => {
+  const { receipt, hears, counts } = listener();
+  hears(0, 1, 2);
+  t.notOk(receipt.isComplete(3, 8));
+  receipt.told({ type: 'TALK_ENDED', event: 8, burst: 1 });
+  t.ok(receipt.isComplete(3, 8));
+  receipt.close(3, 8);
+  t.strictSame(counts(), { received: 3 });
+});
+
+t.test('a lost, a late and a repeated frame are told apart', async (t) => {
+  const { receipt, hears, counts } = listener();
+  hears(0, 3, 1, 3);
+  receipt.close(6, 7);
+  t.strictSame(counts(), { received: 3, untold: 3, outOfOrder: 1, repeated: 1 }, 'lost are 2, 4 and 5');
+});
+
+t.test('LAG has to name exactly the frames that did not come', async (t) => {
+  const exact = listener();
+  exact.receipt.take(0, 1, nowMs() - 600, nowMs());
+  exact.lags(4);
+  exact.hears(5, 6);
+  exact.receipt.close(7, 7);
+  t.strictSame(exact.counts(), { received: 3, lags: 1, missed: 4 });
+
+  const low = listener();
+  low.receipt.take(0, 1, nowMs() - 600, nowMs());
+  low.lags(3);
+  low.hears(5, 6);
+  t.strictSame(low.counts(), { received: 3, lags: 1, missed: 3, untold: 1 });
+
+  const high = listener();
+  high.receipt.take(0, 1, nowMs() - 600, nowMs());
+  high.lags(5);
+  high.hears(5, 6);
+  t.strictSame(high.counts(), { received: 3, lags: 1, missed: 5, overtold: 1 });
+
+  const atTheEnd = listener();
+  atTheEnd.receipt.take(0, 1, nowMs() - 600, nowMs());
+  atTheEnd.lags(5);
+  atTheEnd.receipt.close(5, 7);
+  t.strictSame(atTheEnd.counts(), { received: 1, lags: 1, missed: 5, overtold: 1 });
+});
+
+t.test('LAG to a listener that read each frame in time is wrong', async (t) => {
+  const { hears, lags, counts } = listener();
+  hears(0);
+  lags(0);
+  t.strictSame(counts(), { received: 1, lags: 1, wrongLags: 1 });
+});
+
+t.test('a hole and a repeat of event numbers count, and so does a frame outside of its burst', async (t) => {
+  const { receipt, hears, counts } = listener();
+  hears(0);
+  receipt.told({ type: 'TALK_ENDED', event: 8, burst: 1 });
+  hears(1);
+  receipt.told({ type: 'TALK_STARTED', event: 11, burst: 1 });
+  receipt.told({ type: 'TALK_ENDED', event: 11, burst: 1 });
+  receipt.close(2, 12);
+  t.strictSame(counts(), { received: 2, misplaced: 1, eventsMissing: 3, eventsRepeated: 1 });
+  receipt.told({ type: 'SUBSCRIBED', talkgroups: [{ talkgroup_id: 'fire', event: 20 }] });
+  receipt.told({ type: 'TALK_STARTED', event: 21, burst: 2 });
+  t.equal(counts().eventsMissing, 3, 'a snapshot begins anew');
+});
+
+const latencyOf = (p99Ms: number) => {
+  const recorder = createRecorder();
+  recorder.record(p99Ms);
+  return recorder.latency();
+};
+
+function surged(more: Partial<SurgesPlayed> = {}): SurgesPlayed {
+  const shares = { serverShare: 0.5, generatorShare: 0.5, generatorShares: [0.5], othersShare: 0 };
+  const conditions = { ...shares, late: latencyOf(1) };
+  const passed = ['calm', 'surge'].map((name) => ({
+    ...conditions,
+    ...{ name, ms: 1000, deliveries: 2000, latency: latencyOf(40) },
+  }));
+  return {
+    ...newReceipts(),
+    ...{ passed, conditions, sent: 100, relayed: 100, rejected: 0, bursts: 2, received: 4900 },
+    ...more,
+  };
+}
+
+const called = (p99Ms: number, more: Partial<CallsPlayed> = {}): CallsPlayed => ({
+  ...{ pressed: latencyOf(p99Ms), firstFrame: latencyOf(p99Ms), emergency: latencyOf(p99Ms) },
+  ...{ deniedBy: {}, unanswered: 0, lost: 0, late: latencyOf(1), generatorShare: 0.1 },
+  ...more,
+});
+
+const toldOfSurges = (more: Partial<SurgesTold> = {}): SurgesTold => ({
+  ...{ plan: SURGES, talkers: 20, talkersMost: 60, perTalker: 100, windowMs: 60 },
+  ...{ surges: surged(), beside: surged(), heldSeconds: { 40: 1, 60: 2 } },
+  calls: { alone: called(10), loaded: called(60) },
+  ...more,
+});
+
+t.test('a surge in which all is accounted for meets its goals, whatever LAG told', async (t) => {
+  const verdicts = (told: SurgesTold) =>
+    reportOfSurges(told).goals.flatMap(({ atMost, isMet }) => (atMost === undefined ? [] : [isMet]));
+  const met = Array.from({ length: 10 }, () => true);
+  t.strictSame(verdicts(toldOfSurges({ surges: surged({ lags: 5, missed: 40 }) })), met);
+  const failures: readonly Partial<SurgesPlayed>[] = [
+    { untold: 1 },
+    { outOfOrder: 1 },
+    { overtold: 1 },
+    { wrongLags: 1 },
+    { eventsMissing: 1 },
+    { relayed: 99 },
+  ];
+  for (const [i, failure] of failures.entries())
+    t.strictSame(verdicts(toldOfSurges({ beside: surged(failure) })), met.with(i, false), `goal ${i}`);
+});
+
+t.test(
+  'calls are judged by how much later they come, unless one did not come or the generator was full',
+  async (t) => {
+    const verdicts = (told: SurgesTold) =>
+      reportOfSurges(told).goals.flatMap(({ name, isMet }) => (name.startsWith('calls: ') ? [isMet] : []));
+    const loaded = (one: CallsPlayed) => toldOfSurges({ calls: { alone: called(10), loaded: one } });
+    t.strictSame(verdicts(loaded(called(69))), [true, true, true, true]);
+    t.strictSame(verdicts(loaded(called(72))), [true, false, false, false]);
+    t.strictSame(verdicts(loaded(called(69, { lost: 1 }))), [false, null, null, null]);
+    t.strictSame(verdicts(loaded(called(69, { deniedBy: { busy: 1 } }))), [false, null, null, null]);
+    const conditions = { ...surged().conditions, generatorShare: 0.9 };
+    t.strictSame(verdicts(toldOfSurges({ beside: surged({ conditions }) })), [true, null, null, null]);
   },
 );

@@ -9,7 +9,18 @@ import { withPlayerTogether } from '../../generator/player.js';
 import type { Contender } from '../../generator/stage.js';
 import type { Bench, Report } from '../../scenario.js';
 import { readMetrics } from '../../servers/metrics.js';
-import { costOf, type Plan, type Played, type Round, reportOf, type Search } from './report.js';
+import {
+  costOf,
+  type Plan,
+  type Played,
+  promptestOf,
+  type Round,
+  reportOf,
+  type Search,
+  type Told,
+} from './report.js';
+import { playSurges, SURGES, SURGES_QUICK } from './surges.js';
+import { reportOfSurges } from './surges-report.js';
 
 /** One probe for each talkgroup: a probe reads ten times as often as a sink, and the generator has one core. */
 const AUDIENCE = { probeEvery: 50, framesPerSecond: 50, payloadBytes: 60 };
@@ -45,8 +56,25 @@ const EAR_EVERY = 2;
 /** A frame that comes later than this (ms) is lost. */
 const ARRIVAL_MS_MAX = 2_000;
 
-export function overload(bench: Bench): Promise<Report> {
+export async function overload(bench: Bench): Promise<Report> {
   const plan = bench.isQuick ? QUICK : PLAN;
+  const told = await climbAll(bench, plan);
+  const ladder = reportOf(told);
+  const prompt = Math.round(promptestOf(told) / told.speech.perTalker);
+  const surgesPlan = bench.isQuick ? SURGES_QUICK : SURGES;
+  const surges = reportOfSurges(
+    await playSurges(bench, plan, surgesPlan, prompt === 0 ? plan.talkersFirst : prompt),
+  );
+  return {
+    ...ladder,
+    lines: [...ladder.lines, '', ...surges.lines],
+    noise: [...(ladder.noise ?? []), ...(surges.noise ?? [])],
+    goals: [...ladder.goals, ...surges.goals],
+    details: { ...ladder.details, ...surges.details },
+  };
+}
+
+function climbAll(bench: Bench, plan: Plan): Promise<Told> {
   const names = [BARE, ...plan.windowsMs.map(windowed)];
   const speech = { perTalker: (plan.members - 1) * plan.audience.framesPerSecond, p99MsMax: P99_MS_MAX };
   return withLineup(bench, names, async (lineup) => {
@@ -68,7 +96,7 @@ export function overload(bench: Bench): Promise<Report> {
         });
         const steps = plan.multiples.map((multiple) => Math.max(1, Math.round(multiple * talkers)));
         const ascents = await ascendInTurns([bare, ...climbers], [...new Set(steps)], speech);
-        return reportOf({ plan, speech, lineup, search, calm, ascents });
+        return { plan, speech, lineup, search, calm, ascents };
       });
     });
   });

@@ -128,12 +128,17 @@ function ratiosOf(told: Told, { name, end }: Ascent<Played>, faults: readonly st
 const isBroken = ({ search, speech }: Told): boolean =>
   search.rungs.some(({ isGood, played }) => !isGood && !isGeneratorsLimit(played, speech));
 
-/** What the bare engine carries while a frame is heard before the next one is due, and so mostly leaves alone. */
-function promptOf({ search, plan }: Told): Goal {
-  const periodMs = 1000 / plan.audience.framesPerSecond;
-  const prompt = search.rungs.filter(({ isGood, played }) => isGood && played.latency.p99Ms <= periodMs);
-  return watched(`${BARE} with p99 at most ${periodMs} ms`, highestOf(prompt), 'deliveries/s');
-}
+const periodMsOf = ({ audience }: Plan) => 1000 / audience.framesPerSecond;
+
+/**
+ * Deliveries per second that the bare engine carries while a frame is heard before the next one is due, and so mostly leaves
+ * alone. 0: not even those of the first step.
+ */
+export const promptestOf = ({ search, plan }: Pick<Told, 'search' | 'plan'>): number =>
+  highestOf(search.rungs.filter(({ isGood, played }) => isGood && played.latency.p99Ms <= periodMsOf(plan)));
+
+const promptOf = (told: Told): Goal =>
+  watched(`${BARE} with p99 at most ${periodMsOf(told.plan)} ms`, promptestOf(told), 'deliveries/s');
 
 /** Of the default window, at what the bare engine carries. */
 function costGoalsOf(told: Told): Goal[] {
