@@ -279,7 +279,7 @@ function surged(more: Partial<SurgesPlayed> = {}): SurgesPlayed {
   }));
   return {
     ...newReceipts(),
-    ...{ passed, conditions, sent: 100, relayed: 100, rejected: 0, bursts: 2, received: 4900 },
+    ...{ passed, conditions, sent: 100, relayed: 100, rejected: 0, bursts: 2, stalls: 0, received: 4900 },
     ...more,
   };
 }

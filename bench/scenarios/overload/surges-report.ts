@@ -111,11 +111,11 @@ function linesOf(told: SurgesTold): string[] {
 }
 
 function wordsOf(played: SurgesPlayed): string {
-  const { sent, bursts, received, untold, lags, missed, wrongLags, snapshots, rejected } = played;
+  const { sent, bursts, received, untold, lags, missed, wrongLags, stalls, snapshots, rejected } = played;
   return [
     `${sent} frames in ${bursts} bursts, ${received} deliveries`,
     `${untold} lost and not told, ${disordered(played)} in disorder`,
-    `${lags} LAG (${wrongLags} wrong) with ${missed} frames, ${played.overtold} too many`,
+    `${lags} LAG (${wrongLags} wrong) for ${stalls} stalls with ${missed} frames, ${played.overtold} too many`,
     `${misnumbered(played)} events missing or repeated, ${snapshots} snapshots, ${rejected} rejections`,
   ].join('; ');
 }

@@ -12,21 +12,26 @@ import type { Relay } from '../../servers/relay.js';
 import { enlist } from '../../servers/users.js';
 import type { Plan } from './report.js';
 
+interface Phase extends Pick<Passage, 'name' | 'stallMs'> {
+  readonly load: number;
+  readonly seconds: number;
+}
+
 export interface SurgesPlan {
   readonly cycles: number;
   /** Of one cycle, in order: so many times load 1 for so many seconds. */
-  readonly cycle: readonly { readonly name: string; readonly load: number; readonly seconds: number }[];
+  readonly cycle: readonly Phase[];
   /** The load beside calls, in multiples of load 1. */
   readonly callsLoad: number;
   /** Of calls alone, and of calls beside that load. */
   readonly callsMs: number;
 }
 
-/** 10 s, and below the load the relay goes back by a step after 5 s. */
-const CYCLE = [
+/** 10 s, and below the load the relay goes back by a step after 5 s. A stall is longer than BACKLOG_MS, so LAG has to follow. */
+const CYCLE: readonly Phase[] = [
   { name: 'calm', load: 0.5, seconds: 5 },
   { name: 'rise', load: 3, seconds: 1 },
-  { name: 'surge', load: 3, seconds: 3 },
+  { name: 'surge', load: 3, seconds: 3, stallMs: 2_500 },
   { name: 'fall', load: 0.5, seconds: 1 },
 ];
 export const SURGES: SurgesPlan = { cycles: 10, cycle: CYCLE, callsLoad: 2.5, callsMs: 20_000 };
@@ -107,8 +112,8 @@ interface Cast {
 
 async function play({ bench, relay, plan, surges, calls, talkers, talkersMost }: Cast) {
   const loaded = (load: number) => Math.min(talkersMost, Math.max(1, Math.round(load * talkers)));
-  const passage = (name: string, load: number, seconds: number): Passage => ({
-    ...{ name, talkers: loaded(load), frames: Math.round(seconds * FRAMES_PER_SECOND) },
+  const passage = ({ load, seconds, ...rest }: Phase): Passage => ({
+    ...{ ...rest, talkers: loaded(load), frames: Math.round(seconds * FRAMES_PER_SECOND) },
   });
   const { cycles, cycle, callsLoad, callsMs } = plan;
   await calmed(bench, relay);
@@ -116,14 +121,14 @@ async function play({ bench, relay, plan, surges, calls, talkers, talkersMost }:
   const alone = await calls.play({ ms: callsMs });
   const before = await heldSecondsOf(relay);
   bench.progress(`${cycles} surges`);
-  const once = cycle.map(({ name, load, seconds }) => passage(name, load, seconds));
+  const once = cycle.map(passage);
   const passages = Array.from({ length: cycles }, () => once).flat();
   const surged = await surges.play({ passages, isBehind: false });
   const after = await heldSecondsOf(relay);
   bench.progress('calls under load');
   const seconds = (BEFORE_MS + callsMs + BEHIND_MS) / 1000;
   const [beside, [under, windowMs]] = await Promise.all([
-    surges.play({ passages: [passage('load', callsLoad, seconds)], isBehind: true }),
+    surges.play({ passages: [passage({ name: 'load', load: callsLoad, seconds })], isBehind: true }),
     setTimeout(BEFORE_MS, undefined, { signal: bench.signal }).then(async () => {
       const played = await calls.play({ ms: callsMs });
       return [played, await windowOf(relay)] as const;

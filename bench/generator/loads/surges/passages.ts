@@ -7,6 +7,8 @@ export interface Passage {
   readonly talkers: number;
   /** Of each of them. */
   readonly frames: number;
+  /** So long (ms) from its beginning some listeners read nothing. Left out: all read on. */
+  readonly stallMs?: number;
 }
 
 export interface Passages {

@@ -45,6 +45,8 @@ export interface SurgesPlayed extends Receipts {
   /** FLOOR_DENIED, FLOOR_REVOKED and ERROR. Each is a frame that the relay did not take. */
   readonly rejected: number;
   readonly bursts: number;
+  /** How often a listener stopped reading. */
+  readonly stalls: number;
   /** All of it. */
   readonly conditions: Conditions;
 }
@@ -53,6 +55,8 @@ export interface SurgesPlayed extends Receipts {
 const PHASES = 10;
 /** From now to the first frame. */
 const NOTICE_MS = 20;
+/** One listener in so many talkgroups stalls. */
+const STALLING_EVERY = 5;
 /** A paused receiver is back within this time, when it reads at all. */
 const ACCOUNT_MS_MAX = 10_000;
 
@@ -73,7 +77,7 @@ async function prepare(setup: SurgesSetup): Promise<Performance<SurgesPiece, Sur
   const pids = [server.pid];
   const heard = newReceipts();
   const own = newReceipts();
-  const counts = { sent: 0, relayed: 0, rejected: 0, bursts: 0 };
+  const counts = { sent: 0, relayed: 0, rejected: 0, bursts: 0, stalls: 0 };
   /** Takes the latency of a frame that was due then. */
   let record: (dueMs: number, latencyMs: number) => void = () => {};
   const receipts = users.map(
@@ -82,6 +86,7 @@ async function prepare(setup: SurgesSetup): Promise<Performance<SurgesPiece, Sur
   );
   const isTalker = (user: number) => user % members === 0;
   const isProbe = (user: number) => user % probeEvery === probeEvery - 1;
+  const isStalling = (user: number) => user % (STALLING_EVERY * members) === 1;
   const radios = await joinAll(users, (token, user) => {
     const receipt = receipts[user];
     if (receipt === undefined) throw new RangeError('each user has a receipt');
@@ -97,8 +102,9 @@ async function prepare(setup: SurgesSetup): Promise<Performance<SurgesPiece, Sur
       receive: receiver(receipt, isProbe(user)),
     });
   });
-  const sinks = sipping(sinksOf(radios.filter((_, user) => !isTalker(user) && !isProbe(user))), periodMs);
-  sinks.hold();
+  const isSink = (user: number) => !isTalker(user) && !isProbe(user) && !isStalling(user);
+  sipping(sinksOf(radios.filter((_, user) => isSink(user))), periodMs).hold();
+  const stalling = radios.filter((_, user) => isStalling(user));
   const talkers = radios.flatMap((radio, user): Talker[] => {
     const receipt = receipts[user];
     if (!isTalker(user) || receipt === undefined) return [];
@@ -135,17 +141,27 @@ async function prepare(setup: SurgesSetup): Promise<Performance<SurgesPiece, Sur
     counts.sent++;
   }
 
-  /** Calls `entered` as the first frame of each passage is due. */
+  function stall(ms: number): void {
+    for (const radio of stalling) {
+      counts.stalls++;
+      radio.hold();
+      setTimeout(() => radio.flow(), ms);
+    }
+  }
+
   async function speak({ passages }: SurgesPiece, log: Log): Promise<void> {
     const score = passagesOf(passages);
     const first = Math.ceil((nowMs() + NOTICE_MS) / periodMs);
     record = (dueMs, latencyMs) =>
       log.heard(score.passageAt(Math.floor(dueMs / periodMs - first + ROUNDING)), latencyMs);
     for (let frame = 0; frame < score.frames; frame++) {
+      const passage = score.passageAt(frame);
+      const { stallMs } = passages[passage] ?? {};
+      if (stallMs !== undefined && (frame === 0 || score.passageAt(frame - 1) !== passage)) stall(stallMs);
       for (let phase = 0; phase < PHASES; phase++) {
         const dueMs = (first + frame + phase / PHASES) * periodMs;
         while (nowMs() < dueMs) await around(dueMs + 1);
-        log.sends(score.passageAt(frame), nowMs() - dueMs);
+        log.sends(passage, nowMs() - dueMs);
         for (let i = phase; i < talkers.length; i += PHASES) {
           const flags = score.flagsAt(i, frame);
           const talker = talkers[i];
