@@ -55,6 +55,7 @@ const offered = ({ deliveries, ms }: Passed) => (1000 * deliveries) / ms;
 
 function goalsOfPassages({ surges, heldSeconds }: SurgesTold): Goal[] {
   return [
+    watched('surges: most that was offered', Math.max(...surges.passed.map(offered)), 'deliveries/s'),
     ...surges.passed.map(({ name, latency }) => watched(`surges: p99, ${name}`, latency.p99Ms, 'ms')),
     ...Object.entries(heldSeconds).map(([window, s]) =>
       watched(`surges: seconds with a window of ${window} ms`, s, ''),
