@@ -57,6 +57,8 @@ export type EncryptionOwner = OpenerOwner & {
   hasEmergency(talkgroupId: string): boolean;
   /** A key of the talkgroup arrived. */
   keyArrived(talkgroupId: string): void;
+  /** The service says that the user may not have the keys of a talkgroup that requires encryption. */
+  forbidden(talkgroupId: string): void;
 };
 
 type Group = {
@@ -93,6 +95,7 @@ export function createEncryption(
       const couldHave = group.state.may_have_keys;
       Object.assign(group.state, settingsOf(state));
       if (couldHave === false && group.state.may_have_keys) keys?.retry?.();
+      if (state.may_have_keys === false && !mayHaveKeys(group.state)) owner.forbidden(talkgroupId);
       if (group.state.encryption === 'required' && !group.wasRequired) {
         group.wasRequired = true;
         remember(talkgroupId, group);

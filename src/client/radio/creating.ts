@@ -1,5 +1,6 @@
 // Creates the radio client of its parts: connection, talks, hearing, encryption, emergencies, positions.
 
+import { closes } from '../../protocol/closes.js';
 import type { Reach } from '../../protocol/codes.js';
 import type { ServerMessage, Welcome } from '../../protocol/types.js';
 import { systemClock } from '../clock.js';
@@ -14,6 +15,7 @@ import { createEmitter } from '../events.js';
 import { createHearing } from '../hearing/hearing.js';
 import { createSubscriptions } from '../hearing/subscriptions.js';
 import { createSyncing } from '../hearing/syncing.js';
+import { createRecall, RECALL_SECONDS } from '../recall/recall.js';
 import { createTalks } from '../talking/talks.js';
 import type { Uplink } from '../talking/uplink.js';
 import { createWatching } from '../watching/watching.js';
@@ -22,6 +24,7 @@ import type { Radio, RadioEvents, RadioOptions } from './described.js';
 /** Starts to connect and returns the radio. Throws if `url` is not an address, or if there is no WebSocket to use. */
 export function createRadio(options: RadioOptions): Radio {
   const { clock = systemClock, random = Math.random, WebSocket = globalWebSocket() } = options;
+  const { recallSeconds = RECALL_SECONDS } = options;
   const events = createEmitter<RadioEvents>();
   const emergencies = createEmergencies(
     (emergency) => events.emit('emergency', emergency),
@@ -41,12 +44,23 @@ export function createRadio(options: RadioOptions): Radio {
         ({ talkgroup_id, user_id }) => talkgroup_id === talkgroupId && user_id === userId,
       ),
     keyArrived: (talkgroupId) => talks.keyArrived(talkgroupId),
+    forbidden: (talkgroupId) => recall.forget(talkgroupId),
   });
+  const recall = createRecall(recallSeconds, clock, (forgotten) => events.emit('forgotten', forgotten));
   const hearing = createHearing(
     {
-      audio: (frame) => events.emit('audio', frame),
-      talkStarted: (talker) => events.emit('talk_started', talker),
-      talkEnded: (end) => events.emit('talk_ended', end),
+      audio(frame) {
+        recall.keep(frame);
+        events.emit('audio', frame);
+      },
+      talkStarted(talker) {
+        recall.started(talker);
+        events.emit('talk_started', talker);
+      },
+      talkEnded(end) {
+        const recallId = recall.ended(end);
+        events.emit('talk_ended', recallId === null ? end : { ...end, recallId });
+      },
       lagged: (lag) => events.emit('lag', lag),
       missed: (missed) => events.emit('missed', missed),
       emergencies: emergencies.take,
@@ -58,6 +72,7 @@ export function createRadio(options: RadioOptions): Radio {
       left(talkgroupId) {
         syncing.settled(talkgroupId);
         emergencies.left(talkgroupId);
+        recall.forget(talkgroupId);
       },
     },
     encryption,
@@ -126,6 +141,10 @@ export function createRadio(options: RadioOptions): Radio {
     },
     talkgroups: hearing.talkgroups,
     emergencies: emergencies.open,
+    recall: {
+      last: (talkgroupId, back) => recall.last(talkgroupId && known(talkgroupId), back),
+      get: recall.get,
+    },
     devices: watching.devices,
     watch: (asked) =>
       watching.watch(
@@ -169,6 +188,7 @@ export function createRadio(options: RadioOptions): Radio {
 
   function opened(welcome: Welcome): void {
     session = welcome.session;
+    if (userId !== welcome.user_id) recall.forgetAll();
     userId = welcome.user_id;
     encryption.connected(userId);
     raising.connected();
@@ -210,6 +230,8 @@ export function createRadio(options: RadioOptions): Radio {
 
   function waiting(next: Close & { delayMs: number }): void {
     disconnected();
+    // The device may be lost, so it keeps no speech.
+    if (next.code === closes.device_disabled.code) recall.forgetAll();
     events.emit('waiting', next);
   }
 
@@ -218,6 +240,7 @@ export function createRadio(options: RadioOptions): Radio {
     raising.stop();
     talks.stop();
     hearing.stop();
+    recall.forgetAll();
     encryption.close();
     events.emit('stopped', close);
     settle?.reject(new RadioError('stopped', `the radio has stopped: ${close.reason || close.code}`));

@@ -14,6 +14,7 @@ import type { Listenable } from '../events.js';
 import type { HeardEnd, HeardFrame, Talkgroup } from '../hearing/channel.js';
 import type { Lag, Missed, Presence } from '../hearing/hearing.js';
 import type { SubscribeOptions } from '../hearing/subscriptions.js';
+import type { Forgotten, Recall } from '../recall/recall.js';
 import type { Talk, TalkOptions } from '../talking/talk.js';
 import type { Positions, Watched, WatchOptions } from '../watching/watching.js';
 
@@ -26,6 +27,8 @@ export type RadioOptions = {
   client?: string;
   /** The keys of encrypted speech, from createKeyring. Without it the radio talks in the clear, and opens nothing. */
   keys?: KeyStore;
+  /** How long the radio keeps what it played for `recall` (s). It keeps at most 4 MiB of frames. Default: 300. 0: nothing. */
+  recallSeconds?: number;
   /** Default: the global WebSocket, and in Node the one of the package `ws`. */
   WebSocket?: new (
     address: string,
@@ -54,8 +57,10 @@ export type RadioEvents = {
   lock: { talkgroupId: string; session: number; burst: number; kind: LockKind; isUnexpected: boolean };
   /** A burst began, on this radio or another one, or was already running when the radio connected. */
   talk_started: Talker;
-  /** A burst ended. Exactly one follows each talk_started. */
-  talk_ended: HeardEnd;
+  /** A burst ended. Exactly one follows each talk_started. `recallId`: its id in `recall`. Absent: it is not kept. */
+  talk_ended: HeardEnd & { recallId?: number };
+  /** Bursts that `recall` had, by id, and has no more. */
+  forgotten: Forgotten;
   /** The relay skipped frames of this talkgroup. Drop the audio that is not played yet: the next frames are live. */
   lag: Lag;
   /** Frames of a talker on another node were lost between the nodes. No radio of this node gets them. */
@@ -91,6 +96,11 @@ export type Radio = Listenable<RadioEvents> & {
   readonly talkgroups: ReadonlyMap<string, Talkgroup>;
   /** Open emergencies of these talkgroups, by id. If one has more than 8, the oldest may be missing. */
   readonly emergencies: ReadonlyMap<string, Emergency>;
+  /**
+   * The last bursts that this radio played, in its memory only. `playBack` replays one. It forgets a talkgroup when the radio
+   * does not receive it any more, or when the user may not have its keys. It forgets all when the radio stops.
+   */
+  readonly recall: Recall;
   /** Number of times that the radio missed events. Each time it requested a new snapshot. */
   readonly gaps: number;
   /**

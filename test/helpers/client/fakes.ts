@@ -148,6 +148,7 @@ export function fakeWorld({
   random?: () => number;
   url?: string;
   keys?: KeyStore;
+  recallSeconds?: number;
 } = {}) {
   const clock = manualClock();
   const { WebSocket, sockets } = fakeNetwork();
