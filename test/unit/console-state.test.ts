@@ -314,7 +314,10 @@ t.test('the connection is said in words', async (t) => {
 
 t.test('answers of the worker settle their own request', async (t) => {
   const sent: Command[] = [];
-  const link = createLink({ postMessage: (command) => sent.push(command) }, { changed() {}, failed() {} });
+  const link = createLink(
+    { postMessage: (command) => sent.push(command) },
+    { changed() {}, failed() {}, replay() {} },
+  );
   const ask = { type: 'PING', t: 0 } as const;
   const first = link.request(ask);
   const second = link.request(ask);

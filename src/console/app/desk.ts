@@ -12,6 +12,7 @@ import { createFirstRun, type FirstRun } from '../first-run/state.js';
 import { createKeys, type Keys } from '../keys/state.js';
 import { createRecent, type Recent } from '../onair/recent.js';
 import { createOnAir, type OnAir } from '../onair/state.js';
+import { createLaterReplay, type LaterReplay } from '../replay/later.js';
 import { createChoices } from '../settings/choices.js';
 import { followTheme } from '../settings/page-look.js';
 import { createSettings, type SettingsState } from '../settings/state.js';
@@ -47,6 +48,7 @@ export type Desk = {
   readonly onAir: OnAir;
   /** The last ten talks. */
   readonly recent: Recent;
+  readonly replay: LaterReplay['replay'];
   /** How their tiles are arranged. */
   readonly grid: Grid;
   readonly talking: Talking;
@@ -110,6 +112,7 @@ export function createDesk(account: Account, config: Config): Desk {
     failed(part) {
       failedPart.value = part;
     },
+    replay: (event) => calls.replay.peek()?.take(event),
   });
   worker.addEventListener('message', ({ data }) => link.take(data));
 
@@ -171,6 +174,7 @@ export function createDesk(account: Account, config: Config): Desk {
     systemClock,
     { isConnected, isSilent },
   );
+  const calls = createLaterReplay({ link, sound, talkgroups, talking, settings });
   followSilence({ level: microphone.level, states: talking.states, isSilent }, systemClock);
   const keys = createKeys({
     rest: account.rest,
@@ -198,6 +202,7 @@ export function createDesk(account: Account, config: Config): Desk {
       talkgroups,
       onAir,
       recent,
+      replay: calls.replay,
       grid,
       talking,
       alarms,
@@ -229,6 +234,7 @@ export function createDesk(account: Account, config: Config): Desk {
       if (connection.peek().state !== 'open') away.changed(changes.talkgroups.map(({ id }) => id));
       onAir.take(changes);
       recent.take(changes.recent);
+      void calls.heard(changes.recent);
       alarms.take(changes);
       talking.take(changes.talks);
     });

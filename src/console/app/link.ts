@@ -33,7 +33,11 @@ type Transferable = Extract<Command, { kind: 'voice' }>['port'];
 /** A Worker, or a port in tests. */
 type Port = { postMessage(command: Command, transfer: Transferable[]): void };
 
-export type LinkOwner = { changed(changes: Changes): void; failed(part: FailedPart | null): void };
+export type LinkOwner = {
+  changed(changes: Changes): void;
+  failed(part: FailedPart | null): void;
+  replay(event: Extract<Event, { kind: 'replay' }>): void;
+};
 
 type Waiting = { resolve(message: ServerMessage): void; reject(error: LinkError): void };
 
@@ -79,6 +83,8 @@ export function createLink(port: Port, owner: LinkOwner): Link & { take(event: E
           return owner.changed(event);
         case 'failed':
           return owner.failed(event.part);
+        case 'replay':
+          return owner.replay(event);
         case 'registered':
           registering.get(event.id)?.(event.registration);
           registering.delete(event.id);

@@ -1,10 +1,15 @@
 // Holds the texts of the list of keys.
+const talkKey = 'Hold the talk key';
+const replayKey = 'Replay key';
+
 export const keyList = {
+  /** The names of these keys are added. */
+  ...{ talkKey, replayKey },
   title: 'Keys',
   key: 'Key',
   effect: 'Effect',
   keys: [
-    ['Hold the talk key', 'Talk to the selected talkgroups'],
+    [talkKey, 'Talk to the selected talkgroups'],
     ['Hold Shift and the talk key', 'Answer the last talker'],
     ['Enter', 'Press. On a talk button, hold it to talk'],
     ['Tab', 'Next control'],
@@ -12,7 +17,9 @@ export const keyList = {
     ['F6, Shift F6', 'Next region, previous region'],
     ['/', 'Find a talkgroup or user'],
     ['?', 'This list'],
-    ['Escape', 'Close, or leave a field'],
+    ['Escape', 'Close, leave a field, or stop a replay'],
+    [replayKey, 'Replay the last call, in a tile that of its talkgroup'],
+    ['Shift and the replay key', 'Replay the call before'],
     ['S', 'Select the talkgroup with the focus'],
     ['M', 'Mute it'],
     ['F', 'Make it a favourite'],

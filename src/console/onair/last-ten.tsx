@@ -32,6 +32,8 @@ export function LastTen({ desk }: { desk: Desk }) {
 /** One stop of the Tab key. The arrow keys move between the rows, which are too low for a target each. */
 function Rows({ rows, desk }: { rows: readonly RecentBurst[]; desk: Desk }) {
   const current = useSignal(0);
+  const replay = desk.replay.value;
+  const tabIndex = (index: number) => (index === current.value ? 0 : -1);
   return (
     <ol
       onKeyDown={(event) => {
@@ -43,14 +45,16 @@ function Rows({ rows, desk }: { rows: readonly RecentBurst[]; desk: Desk }) {
       }}
     >
       {rows.map((row, index) => (
-        <li key={index}>
+        <li
+          key={index}
+          onFocusIn={() => {
+            current.value = index;
+          }}
+        >
           <button
             type="button"
             class={row.isOwn ? 'own' : ''}
-            tabIndex={index === current.value ? 0 : -1}
-            onFocus={() => {
-              current.value = index;
-            }}
+            tabIndex={tabIndex(index)}
             onClick={() => goTo(desk, row.talkgroupId)}
           >
             <span class="quiet">{timeText(new Date(row.endedAtMs))}</span>
@@ -58,6 +62,9 @@ function Rows({ rows, desk }: { rows: readonly RecentBurst[]; desk: Desk }) {
             <bdi class="line name">{row.talkgroup}</bdi>
             <span class="quiet">{durationText(row.durationMs)}</span>
           </button>
+          {replay !== null && (
+            <replay.Row row={row} time={timeText(new Date(row.endedAtMs))} tabIndex={tabIndex(index)} />
+          )}
         </li>
       ))}
     </ol>

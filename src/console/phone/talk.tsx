@@ -22,6 +22,7 @@ export const noticeFor = ({ desk, phone }: TalkProps): Notice | null =>
 export function Talk({ desk, phone }: TalkProps) {
   const tile = phone.ring.current.value;
   const notice = noticeFor({ desk, phone });
+  const replay = desk.replay.value;
   return (
     // biome-ignore lint/a11y/useSemanticElements: not a form
     <div
@@ -40,11 +41,14 @@ export function Talk({ desk, phone }: TalkProps) {
       </div>
       {notice !== null && (
         <div class="phone-notice">
-          <NoticeLine notice={notice} />
+          <NoticeLine key={notice.text} notice={notice} />
         </div>
       )}
       <section class="phone-key" aria-label={texts.talk.label} data-region="talk">
         <PhoneKey desk={desk} tile={tile} />
+        {replay !== null && tile !== null && (
+          <replay.Last key={tile.id} talkgroupId={tile.id} name={tile.view.value.name} />
+        )}
         <Said desk={desk} />
       </section>
     </div>

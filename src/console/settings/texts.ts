@@ -27,6 +27,13 @@ export const settings = {
   unusable: 'This key operates the page. Choose another one.',
   talkKeyHint:
     'With the space bar as talk key, press buttons with Enter. A foot pedal is a keyboard with one key.',
+  replayKey: 'Replay key',
+  changeReplay: 'Change the replay key',
+  pressReplay: 'Press the new replay key. Escape keeps the present one.',
+  noReplayKey: 'No replay key',
+  noKey: 'none',
+  replayKeyHint:
+    'It replays the last call, and with Shift the call before. It does nothing in text fields, and while it is the talk key.',
   confirming: 'Confirm instead of hold',
   confirmingHint: 'Emergency and Clear then ask a question, in place of being held.',
   jitter: 'Buffer before speech is played',

@@ -1,11 +1,15 @@
 // Shows the settings of this browser and of the account as a page. Each change applies at once.
-import { type Signal, signal, useSignal } from '@preact/signals';
+import { useSignal } from '@preact/signals';
 import type { ComponentChildren, TargetedEvent } from 'preact';
 import { desk as currentDesk, type Desk } from '../app/desk.js';
 import { KeysSettings } from '../keys/settings.js';
 import { PhoneSettings } from '../phone/settings.js';
-import { keyName, mayTalk } from '../talk/keys.js';
+import { DEFAULT_KEY } from '../replay/choice.js';
+import { mayReplay } from '../replay/keys.js';
+import { ownChoice } from '../replay/own-choice.js';
+import { mayTalk } from '../talk/keys.js';
 import { AccountSettings } from './account-view.js';
+import { KeyChoice } from './key-choice.js';
 import { SoundSettings } from './sound-view.js';
 import type { Theme } from './state.js';
 import { settings as words } from './texts.js';
@@ -13,8 +17,6 @@ import { settings as words } from './texts.js';
 type Props = { desk: Desk };
 
 const themes = ['system', 'light', 'dark'] as const;
-/** `waiting`: the next key becomes the talk key. */
-const asking: Signal<'no' | 'waiting' | 'unusable'> = signal('no');
 
 export default function SettingsPage() {
   const desk = currentDesk.value;
@@ -28,6 +30,7 @@ export default function SettingsPage() {
       </Section>
       <Section name="keys">
         <TalkKey desk={desk} />
+        <ReplayKey />
         <Confirming desk={desk} />
         <Check desk={desk} choice="areLettersOn" text={words.letters} hint={words.lettersHint} />
       </Section>
@@ -65,42 +68,39 @@ function Section({ name, children }: { name: keyof typeof words.sections; childr
 }
 
 function TalkKey({ desk: { settings } }: Props) {
-  const { talkKey } = settings.settings.value;
-  const take = (event: KeyboardEvent) => {
-    if (asking.value === 'no' || event.code === 'Tab') return;
-    event.preventDefault();
-    // The talk key must not talk while it is chosen.
-    event.stopPropagation();
-    if (event.code === 'Escape') asking.value = 'no';
-    else if (!mayTalk(event.code)) asking.value = 'unusable';
-    else {
-      settings.change({ talkKey: event.code });
-      asking.value = 'no';
-    }
-  };
   return (
-    <div class="field">
-      <h4>
-        {words.talkKey}: {keyName(talkKey)}
-      </h4>
+    <KeyChoice
+      name={words.talkKey}
+      code={settings.settings.value.talkKey}
+      change={words.change}
+      press={words.press}
+      hint={words.talkKeyHint}
+      mayBe={mayTalk}
+      choose={(talkKey) => settings.change({ talkKey })}
+    />
+  );
+}
+
+function ReplayKey() {
+  const code = ownChoice.key.value;
+  return (
+    <KeyChoice
+      name={words.replayKey}
+      code={code}
+      change={words.changeReplay}
+      press={words.pressReplay}
+      hint={words.replayKeyHint}
+      mayBe={mayReplay}
+      choose={ownChoice.choose}
+    >
       <button
         type="button"
-        onClick={(event) => {
-          event.currentTarget.focus(); // Safari does not
-          asking.value = 'waiting';
-        }}
-        onKeyDown={take}
-        onBlur={() => {
-          asking.value = 'no';
-        }}
+        aria-pressed={code === ''}
+        onClick={() => ownChoice.choose(code === '' ? DEFAULT_KEY : '')}
       >
-        {words.change}
+        {words.noReplayKey}
       </button>
-      <p role="status" class="said">
-        {{ no: '', waiting: words.press, unusable: words.unusable }[asking.value]}
-      </p>
-      <p class="quiet">{words.talkKeyHint}</p>
-    </div>
+    </KeyChoice>
   );
 }
 

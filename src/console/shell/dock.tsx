@@ -1,6 +1,7 @@
 // The dock below every tab: talk, what the console needs from the user, the outputs, and the emergency button.
 import { EmergencyPlace } from '../alarms/emergency-button.js';
 import type { Desk } from '../app/desk.js';
+import { useFocusLeft } from '../app/focus-left.js';
 import { Lazy } from '../app/lazy.js';
 import { Icon } from '../icons/icon.js';
 import { TalkBar } from '../talk/dock.js';
@@ -13,8 +14,8 @@ export function Dock({ desk }: { desk: Desk }) {
   const notice = noticeOf(desk, isSecureContext);
   return (
     <footer class="dock" data-region="dock">
-      <TalkBar desk={desk} isUrgent={notice?.isError === true}>
-        {notice !== null && <NoticeLine notice={notice} />}
+      <TalkBar desk={desk} isUrgent={notice?.isError === true || desk.replay.value?.playing.value != null}>
+        {notice !== null && <NoticeLine key={notice.text} notice={notice} />}
       </TalkBar>
       <div class="outputs quiet">
         {desk.settings.settings.value.listening === 'both' ? (
@@ -31,13 +32,14 @@ export function Dock({ desk }: { desk: Desk }) {
   );
 }
 
+/** With the text as key: the click that ends one notice must not press the button of the next one. */
 export function NoticeLine({ notice: { text, isError, button } }: { notice: Notice }) {
-  // By the text: the click that ends one notice must not press the button of the next one.
+  const pressed = useFocusLeft((region) => region?.querySelector('button')?.focus());
   return (
-    <div key={text} class="notice">
+    <div class="notice">
       <p role={isError ? 'alert' : 'status'}>{text}</p>
       {button !== null && (
-        <button type="button" class="primary" onClick={button.press}>
+        <button type="button" ref={pressed} class="primary" onClick={button.press}>
           {button.text}
         </button>
       )}

@@ -1,4 +1,5 @@
-// Decides what the dock asks of the user before sound, microphone and keys work: one thing at a time, in this order.
+// Decides what the dock says of a replay, or asks of the user before sound, microphone and keys work: one thing at a time, in
+// this order.
 import type { Desk } from '../app/desk.js';
 import { show } from '../app/places.js';
 import { texts } from '../app/texts.js';
@@ -18,7 +19,7 @@ export type Notice = {
 /** null: nothing is missing. `isSecure`: the browser gives sound and microphone to this page. */
 export function noticeOf(desk: Desk, isSecure: boolean): Notice | null {
   if (!isSecure) return { text: texts.login.insecure, isError: false, button: null };
-  return soundNotice(desk) ?? microphoneNotice(desk) ?? keysNotice(desk);
+  return desk.replay.value?.notice.value ?? soundNotice(desk) ?? microphoneNotice(desk) ?? keysNotice(desk);
 }
 
 function soundNotice({ soundState, startSound }: Desk): Notice | null {

@@ -49,8 +49,11 @@ function keepsKey(
   const tag = tagName.toUpperCase();
   if (tag === 'INPUT' && NO_TEXT.has(type)) return key === 'Space' && OWN_SPACE.has(type);
   const isText = tag === 'INPUT' || tag === 'TEXTAREA' || tag === 'SELECT' || isContentEditable;
-  return isText && !BESIDE_TEXT.test(key);
+  return isText && writesText(key);
 }
+
+/** Whether a key writes in a text field, or moves in it. */
+export const writesText = (code: string): boolean => !BESIDE_TEXT.test(code);
 
 /** A key that can be the talk key. Enter, Tab, Escape and the arrows operate the page. */
 export const mayTalk = (code: string): boolean =>

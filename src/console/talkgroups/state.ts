@@ -66,8 +66,9 @@ export function createTalkgroups(sound: SoundOfTiles, choices: Choices, owner: T
       keep(tile);
     },
     setVolume(tile, volume) {
-      tile.volume.value = volume;
+      // First: a replay makes the talkgroup quieter when the signal changes.
       sound.setVolume(tile.id, volume);
+      tile.volume.value = volume;
       keep(tile);
     },
     encrypt(tile, isEncrypting) {

@@ -31,6 +31,7 @@ export function TileView({ tile, desk }: Props) {
   ].filter(Boolean);
   const hints = talkers.map((talker) => talkerLock(talker, view, tile.isEncrypting.value).hint);
   const tabIndex = isCurrent ? 0 : -1;
+  const replay = desk.replay.value;
   return (
     <li>
       {/* biome-ignore lint/a11y/useSemanticElements: not a form, and a fieldset has a border and a size of its own */}
@@ -71,6 +72,7 @@ export function TileView({ tile, desk }: Props) {
           </button>
         </div>
         <Facts tile={tile} alarms={alarms} lock={lock} />
+        {replay !== null && <replay.Last {...{ talkgroupId: id, name, tabIndex }} />}
         <TalkgroupKey
           talking={desk.talking}
           talkgroupId={id}

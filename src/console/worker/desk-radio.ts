@@ -1,13 +1,16 @@
 // Drives the radio, the decoder and the encoder by the commands of the page, and reports what changes.
 
+import { opusMs as packetMs } from '../../client/audio/opus.js';
 import type { Clock } from '../../client/clock.js';
 import type { Radio, RadioError, RadioOptions } from '../../client/radio.js';
 import { giveHeard } from '../../client/sound/play-radio.js';
 import type { Microphone, Voices } from '../../client/sound/sound-types.js';
 import { createBatches } from './batches.js';
 import type { DeskKeys, DeskKeysOptions } from './keys.js';
+import { createLaterReplay } from './later-replay.js';
 import { type Command, type Event, PASSED } from './messages.js';
 import { createPresses } from './presses.js';
+import type { Replay, ReplayParts } from './replay.js';
 import { createViews } from './views.js';
 
 /** The user is told when the codec takes longer (ms). Its file takes 5 s at 256 kbit/s. */
@@ -25,6 +28,8 @@ export type DeskRadioParts = {
   openKeys(
     options: Pick<DeskKeysOptions, 'userId' | 'changed'> & { rest: string; token: string },
   ): Promise<DeskKeys>;
+  /** Rejects without a network. */
+  loadReplay(): Promise<(parts: ReplayParts) => Replay>;
   clock: Clock;
   /** Unix time (ms). */
   unixMs(): number;
@@ -71,7 +76,7 @@ type Started = { take(command: Later): void; keysChanged(): void };
 function start(
   { url, token, jitterMs }: Start,
   keys: DeskKeys,
-  { createRadio, createVoices, createMicrophone, clock, unixMs, send, codeOf }: DeskRadioParts,
+  { createRadio, createVoices, createMicrophone, loadReplay, clock, unixMs, send, codeOf }: DeskRadioParts,
 ): Started {
   const radio = createRadio({ url, token, clock, keys: keys.store, client: 'console' });
   const views = createViews(radio);
@@ -95,6 +100,7 @@ function start(
   /** Before `open` the radio requests anew what it holds. */
   let isWatching = false;
   let voices: Voices | null = null;
+  const replay = createLaterReplay(loadReplay, { radio, voices: () => voices, packetMs, clock, send });
   const voicesReady = createVoices({ targetMs: jitterMs });
   const microphoneReady = createMicrophone({});
   let isLate = false;
@@ -136,6 +142,7 @@ function start(
   radio.on('talk_ended', (end) => {
     const burst = views.talkEnded(end, unixMs());
     if (burst !== null) batches.recent(burst);
+    if (burst?.callId !== undefined) replay.heard();
     batches.talkgroup(end.talkgroup_id);
   });
   radio.on('lock', ({ talkgroupId }) => batches.talkgroup(talkgroupId));
@@ -181,6 +188,7 @@ function start(
         listenTo(command.port);
         break;
       case 'talk':
+        replay.play(null); // before the microphone hears it
         presses.press(command.talkgroupId);
         break;
       case 'release':
@@ -207,6 +215,9 @@ function start(
         break;
       case 'forget_holder':
         keys.forget().catch(failedAlready);
+        break;
+      case 'replay':
+        replay.play(command.callId);
         break;
       case 'reconnect':
         radio.reconnect();

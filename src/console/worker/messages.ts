@@ -40,6 +40,8 @@ export type Command =
   | { kind: 'accept'; id: number; holderId: string; password: string }
   /** The service does not know the key holder of this browser any more. */
   | { kind: 'forget_holder' }
+  /** Plays a call again, in place of another one. `callId` null: ends that. */
+  | { kind: 'replay'; callId: number | null }
   | { kind: 'reconnect' };
 
 /** From the worker. */
@@ -51,6 +53,8 @@ export type Event =
   | { kind: 'accepted'; id: number; rejection: Rejection | null }
   /** One of the messages in `PASSED`, as the relay sent it. */
   | { kind: 'message'; message: ServerMessage }
+  /** The call that is played again now, and calls that were forgotten since the last such event. */
+  | { kind: 'replay'; playing: number | null; forgotten: readonly number[] }
   /** A part of the worker cannot be started, or is not there yet. null: what was not there yet has come. */
   | { kind: 'failed'; part: FailedPart | null };
 
@@ -155,7 +159,12 @@ export type RecentBurst = {
   /** Unix time (ms) of this computer. */
   endedAtMs: number;
   durationMs: number;
+  /** By which it is played again. Absent: this console heard nothing of it. */
+  callId?: number;
 };
+
+/** In place of the id of a talkgroup: where replays are heard. */
+export type ReplayLine = 'replay';
 
 export type RefusalCode = DenyCode | ErrorCode | 'not_connected' | 'no_microphone' | 'no_key' | 'keys_behind';
 export type OverCode = RevokeCode | EndCode | 'lost' | 'unsent';

@@ -28,6 +28,7 @@ const desk = createDeskRadio({
       openDatabase: () => openHolderDatabase(),
       loadKeyring: async () => (await import('./keyring.js')).keyringParts,
     }),
+  loadReplay: async () => (await import('./replay.js')).createReplay,
   clock: systemClock,
   unixMs: Date.now,
   send: (event) => scope.postMessage(event),

@@ -3,7 +3,6 @@
 import { isOpus } from '../../client/audio/opus.js';
 import type {
   Close,
-  HeardEnd,
   Radio,
   RadioEvents,
   Talker,
@@ -24,7 +23,7 @@ export type Views = {
   draining(): void;
   talkStarted(talker: Talker): void;
   /** null: the burst has not begun for this console. */
-  talkEnded(end: HeardEnd, unixMs: number): RecentBurst | null;
+  talkEnded(end: RadioEvents['talk_ended'], unixMs: number): RecentBurst | null;
   unopened(first: RadioEvents['unopened']): void;
 };
 
@@ -84,18 +83,19 @@ export function createViews(
       const isOwn = talker.session === radio.session;
       talking.set(`${talker.talkgroup_id} ${talker.session}`, { ...talker, isOwn });
     },
-    talkEnded({ talkgroup_id: id, session, duration_ms, isCutOff = false }, unixMs) {
+    talkEnded({ talkgroup_id: id, session, duration_ms, recallId, isCutOff = false }, unixMs) {
       const key = `${id} ${session}`;
       const talker = talking.get(key);
       talking.delete(key);
       unopened.delete(key);
       if (talker === undefined) return null;
-      const { username, isOwn, started_at } = talker;
+      const { username, isOwn, started_at, codec } = talker;
       last.set(id, { username, endedAtMs: unixMs, isCutOff });
       return {
         ...{ talkgroupId: id, talkgroup: radio.talkgroups.get(id)?.name ?? '', username, isOwn },
         endedAtMs: unixMs,
         durationMs: duration_ms ?? Math.max(0, unixMs + clockOffsetMs - Date.parse(started_at)),
+        ...(recallId !== undefined && isOpus(codec) && { callId: recallId }),
       };
     },
     unopened({ talkgroupId, session, burst, reason }) {

@@ -7,8 +7,8 @@ export type BusyRadio = {
   /** The id of a talkgroup. */
   id(name: string): string;
   talks(name: string, username: string, over?: Partial<TalkerView>): Promise<void>;
-  /** Ends the talk of a user, which is then one of the last ten. */
-  ends(name: string, username: string): Promise<void>;
+  /** Ends the talk of a user, which is then one of the last ten. With `callId` it can be replayed. */
+  ends(name: string, username: string, callId?: number): Promise<void>;
   changes(name: string, over: Partial<TalkgroupView>): Promise<void>;
 };
 
@@ -32,7 +32,7 @@ export async function busyRadioOf(radio: FakeRadio, names: readonly string[]): P
       };
       await change(name, { talkers: [...viewFor(name).talkers, talker] });
     },
-    async ends(name, username) {
+    async ends(name, username, callId) {
       const { id, talkers } = viewFor(name);
       const ended = talkers.find((talker) => talker.username === username);
       if (ended === undefined) throw new Error(`${username} does not talk in ${name}`);
@@ -45,7 +45,12 @@ export async function busyRadioOf(radio: FakeRadio, names: readonly string[]): P
           talkers: talkers.filter((talker) => talker !== ended),
           last: { username, endedAtMs, isCutOff: false },
         },
-        [{ talkgroupId: id, talkgroup: name, username, isOwn, endedAtMs, durationMs }],
+        [
+          {
+            ...{ talkgroupId: id, talkgroup: name, username, isOwn, endedAtMs, durationMs },
+            ...(callId !== undefined && { callId }),
+          },
+        ],
       );
     },
     changes: change,

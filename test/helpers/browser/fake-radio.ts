@@ -1,6 +1,12 @@
 // Puts a worker of the test in the place of the console's radio, so that a test says what the relay says.
 import type { Page } from 'playwright-core';
-import type { Changes, TalkerView, TalkgroupView, TalkView } from '../../../src/console/worker/messages.js';
+import type {
+  Changes,
+  Event,
+  TalkerView,
+  TalkgroupView,
+  TalkView,
+} from '../../../src/console/worker/messages.js';
 import { eventually } from '../eventually.js';
 
 const CHANNEL = 'radio of the test';
@@ -89,6 +95,7 @@ channel.onmessage = ({ data }) => {
   }
   if (data.tell) message(data.tell);
   if (data.changes) postMessage({ ...nothing, ...data.changes });
+  if (data.event) postMessage(data.event);
   if (data.talkers) {
     const talkers = data.talkers.map((username, session) => ({
       session, burst: 1, username, startedAtMs: Date.now(), emergency: false, isOwn: false, lock: 'clear', unopened: null,
@@ -196,6 +203,9 @@ export function fakeRadioOf(page: Page) {
     talkers: (usernames: readonly string[]) => say({ talkers: usernames }),
     /** What the real worker would report. */
     changes: (changes: Partial<Changes>) => say({ changes }),
+    /** The call of this id is replayed. null: none. */
+    replays: (playing: number | null, forgotten: readonly number[] = []) =>
+      say({ event: { kind: 'replay', playing, forgotten } satisfies Event }),
     emergency: (fields: object) =>
       say({
         changes: {

@@ -3,6 +3,7 @@ import { createRadio, RadioError } from '../../../src/client/radio.js';
 import { createDeskRadio, type DeskRadioParts } from '../../../src/console/worker/desk-radio.js';
 import type { DeskKeys } from '../../../src/console/worker/keys.js';
 import type { Changes, Event } from '../../../src/console/worker/messages.js';
+import { createReplay } from '../../../src/console/worker/replay.js';
 import { nodePrimitives } from '../../../src/protocol/node-primitives.js';
 import { ALPHA, fakeNetwork, manualClock, turn } from './fakes.js';
 
@@ -19,7 +20,10 @@ export const noKeys = (): DeskKeys => ({
 });
 
 /** A worker of the console that has been started. Its relay is `socket()`. */
-export async function setUp(keys = noKeys(), { createVoices }: Partial<DeskRadioParts> = {}) {
+export async function setUp(
+  keys = noKeys(),
+  { createVoices, loadReplay = async () => createReplay }: Partial<DeskRadioParts> = {},
+) {
   const clock = manualClock();
   const { WebSocket, sockets } = fakeNetwork();
   const events: Event[] = [];
@@ -38,6 +42,7 @@ export async function setUp(keys = noKeys(), { createVoices }: Partial<DeskRadio
       })),
     createMicrophone: async () => ({ attach() {}, start() {}, stop() {}, close() {} }),
     openKeys: async () => keys,
+    loadReplay,
     clock,
     unixMs: () => 1_000_000,
     send: (event) => events.push(event),

@@ -1,0 +1,92 @@
+// Opens the replays of the page with the first call: the sound, the keys and the buttons.
+import { computed, effect, type ReadonlySignal } from '@preact/signals';
+import type { ComponentType } from 'preact';
+import { systemClock } from '../../client/clock.js';
+import type { Sound } from '../../client/sound/sound-types.js';
+import type { Link } from '../app/link.js';
+import type { SettingsState } from '../settings/state.js';
+import type { Talking } from '../talk/state.js';
+import type { Talkgroups } from '../talkgroups/state.js';
+import type { ReplayLine } from '../worker/messages.js';
+import { createButtons, type LastProps, type RowProps } from './buttons.js';
+import { readReplayKey } from './keys.js';
+import { ownChoice } from './own-choice.js';
+import { createReplayState, type ReplayState } from './state.js';
+import { replay as words } from './texts.js';
+
+export type Replay = Pick<ReplayState, 'heard' | 'take' | 'playing'> & {
+  /** What the console tells the user of a replay. null: nothing. */
+  readonly notice: ReadonlySignal<{
+    text: string;
+    isError: boolean;
+    button: { text: string; press(): void } | null;
+  } | null>;
+  readonly Last: ComponentType<LastProps>;
+  readonly Row: ComponentType<RowProps>;
+};
+
+export type ReplayParts = {
+  link: Pick<Link, 'send'>;
+  sound: Pick<Sound, 'add' | 'setVolume'>;
+  talkgroups: Talkgroups;
+  talking: Pick<Talking, 'isHeld'>;
+  settings: SettingsState;
+};
+
+const LINE: ReplayLine = 'replay';
+/** How loud live speech is during a replay. */
+const LIVE_SHARE = 0.5;
+
+/** Listens to the keys until the page is left. */
+export function openReplay({ link, sound, talkgroups, talking, settings }: ReplayParts): Replay {
+  const state = createReplayState(
+    {
+      send: link.send,
+      isMuted: (id) => talkgroups.tile(id)?.isMuted.peek() ?? true,
+      isTalking: () => talking.isHeld.peek(),
+      unixMs: Date.now,
+    },
+    systemClock,
+  );
+  const { playing, text, heard, take, stop } = state;
+  const port = sound.add(LINE);
+  link.send({ kind: 'voice', talkgroupId: LINE, port }, [port]);
+  effect(() => {
+    const share = playing.value === null ? 1 : LIVE_SHARE;
+    for (const { id, volume } of talkgroups.tiles.value) sound.setVolume(id, volume.value * share);
+  });
+  addEventListener('keydown', keyDown);
+  return {
+    ...{ heard, take, playing },
+    ...createButtons(state),
+    notice: computed(() =>
+      text.value === null
+        ? null
+        : {
+            text: text.value,
+            isError: false,
+            button: playing.value === null ? null : { text: words.stop, press: stop },
+          },
+    ),
+  };
+
+  function keyDown(event: KeyboardEvent): void {
+    if (event.defaultPrevented) return;
+    const { activeElement: focused } = document;
+    const isInDialog =
+      document.querySelector('dialog:modal') !== null ||
+      focused?.closest('[role=menu], [role=dialog]') != null;
+    if (event.key === 'Escape' && !isInDialog && playing.peek() !== null) return stop();
+    const isText = focused?.closest('input, textarea, select, [contenteditable]') != null;
+    const press = readReplayKey(event, {
+      ...settings.settings.peek(),
+      replayKey: ownChoice.key.peek(),
+      isElsewhere: isText || isInDialog,
+    });
+    if (press === null) return;
+    event.preventDefault();
+    const id = focused?.closest<HTMLElement>('.tiles [data-talkgroup]')?.dataset.talkgroup ?? null;
+    if (press === 'last') state.playLast(id);
+    else state.playBefore(id);
+  }
+}
