@@ -52,7 +52,7 @@ export async function joinKeyed(
 ): Promise<{ radio: Radio; keyring: Keyring }> {
   const keyring = keyringOf(target, member, await holderOf(member));
   const keyed = new Promise<void>((resolve) => keyring.onChange(() => resolve()));
-  const radio = createRadio({ url: target.url, token: member.token, keys: keyring });
+  const radio = createRadio({ url: target.url, token: member.token, keys: keyring, recallSeconds: 0 });
   await keyed;
   return { radio, keyring };
 }

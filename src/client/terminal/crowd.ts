@@ -67,7 +67,8 @@ export async function crowd(options: CrowdOptions): Promise<CrowdFigures & { rea
     for (const member of members) {
       const token = await logIn(member, options);
       if (token === null) break;
-      const radio = createRadio({ url, token });
+      // Many in one process, and none replays.
+      const radio = createRadio({ url, token, recallSeconds: 0 });
       radios.push(radio);
       lives.push(live(radio, { ...options, report, member, speech, figures }));
     }

@@ -35,7 +35,7 @@ export function openRadio({ url, token, keys, report = () => {} }: TerminalOptio
     }
   }
   const radio = createRadio({
-    ...{ url, token, WebSocket: ExplainingWebSocket },
+    ...{ url, token, WebSocket: ExplainingWebSocket, recallSeconds: 0 },
     ...(keys && { keys: keys.store }),
   });
   radio.on('waiting', ({ code, reason, delayMs }) => {

@@ -67,7 +67,7 @@ async function play({
     await exactly(dueMs);
     late.record(nowMs() - dueMs);
     const keyring = keyringOf(server, member, holder);
-    const radio = createRadio({ url: server.url, token: member.token, keys: keyring });
+    const radio = createRadio({ url: server.url, token: member.token, keys: keyring, recallSeconds: 0 });
     radio.on('open', () => ready.record(nowMs() - dueMs));
     const stop = keyring.onChange(() => {
       stop();
