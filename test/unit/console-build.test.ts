@@ -6,9 +6,12 @@ import t from 'tap';
 import { type BuiltConsole, buildConsole } from '../../src/console/build.js';
 import { takeOut } from '../../src/console/codec-file.js';
 
-/** Goals of the console (bytes, by gzip): before the login can be used, and with all that a login loads. */
+/**
+ * Goals of the console (bytes, by gzip): before the login can be used, and with all that a login loads. Replay and the signs of
+ * recorded talkgroups were given the last 2,000. Browsers load an eighth less, by brotli.
+ */
 const FIRST_MAX = 20_000;
-const ALL_MAX = 250_000;
+const ALL_MAX = 252_000;
 
 /** Built by `make` before. */
 const MADE = fileURLToPath(new URL('../../console', import.meta.url));
