@@ -463,7 +463,7 @@ t.test('LAG says to the frame what one missed who is held in each talkgroup by a
   await talks[0]?.goesOn(20);
   for (let round = 1; round <= 2; round++) {
     b.socket.pause();
-    await talks[0]?.goesOn(2 * FRAMES_PER_SECOND);
+    await talks[0]?.goesOn(3 * FRAMES_PER_SECOND); // 2 s to the next ping
     b.socket.resume();
     await hearsAgain(b, talks);
   }

@@ -5,13 +5,11 @@ import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { decodeFrames } from '../../src/protocol/bundle.js';
 import { encodeFrame } from '../../src/protocol/frame.js';
-import { systemClock } from '../../src/relay/clock.js';
 import { flushHeld, heldBy } from '../../src/relay/delivery/feed.js';
 import { Held, HOLDS, type Hold } from '../../src/relay/delivery/held.js';
 import { LOAD_STEPS } from '../../src/relay/delivery/load.js';
 import type { Peer } from '../../src/relay/delivery/peer.js';
 import type { Source } from '../../src/relay/delivery/source.js';
-import { PULSE_MS } from '../../src/relay/hub/pulse.js';
 import type { Membership } from '../../src/relay/members/members.js';
 import { eventually } from '../helpers/eventually.js';
 import { NO_TIMER } from '../helpers/relay/clocks.js';
@@ -174,10 +172,7 @@ async function radios(t: Pick<Test, 'fail'>, count: number, limits: { loadPercen
     limits: { framesPerSecond: 10_000, talkSilenceMs: 1e9, loadWindowMs: 100, ...limits },
     // Without pulses, which come by the real clock: on a busy machine one came before the first act, and took the second
     // and a half of `lags` for a stall of the server.
-    clock: {
-      nowMs: () => nowMs,
-      after: (ms, run) => (ms === PULSE_MS ? NO_TIMER : systemClock.after(ms, run)),
-    },
+    clock: { nowMs: () => nowMs, every: () => NO_TIMER },
   });
 
   async function radio(name: string) {

@@ -21,7 +21,7 @@ export interface PulseOptions {
   readonly sampling: Sampling;
   readonly pings: Pick<Pings, 'walk' | 'stop'>;
   readonly unanswered: ReadonlySet<Unanswered>;
-  /** There is no other relay. The answers of others are judged by the pulse, and floor control does not call them active. */
+  /** This relay decides all floors at once. Answers of others are judged by the pulse, and floor control does not call them active. */
   readonly isAlone: () => boolean;
   /** Work on the session with this number threw: only this session ends, and the others have their turn. */
   readonly fail: (session: number, error: unknown) => void;
@@ -53,14 +53,15 @@ export function startPulse(options: PulseOptions) {
   const marked = new Set<Talkgroup>();
 
   let isStopped = false;
-  let timer = clock.after(PULSE_MS, tick);
+  let timer = clock.every(PULSE_MS, tick);
+  let isSlow = false;
 
   function tick(): void {
     const now = nowMs();
     const lateMs = now - dueAtMs;
     observe(figures.delay, lateMs);
     guarded(mark);
-    setNext(now, isIdle(now) ? IDLE_PULSE_MS : PULSE_MS);
+    pace(now, isIdle(now));
     guarded((now) => pings.walk(now, heardAtMs));
     const isJudging = now - oftenAtMs >= OFTEN_MS;
     // A frame of this turn would be timed until after `judge`, which is none of its way.
@@ -76,10 +77,14 @@ export function startPulse(options: PulseOptions) {
   const isIdle = (now: number) =>
     isAlone() && marked.size === 0 && unanswered.size === 0 && now - heardAtMs > HEARD_MS;
 
-  function setNext(now: number, periodMs: number): void {
-    dueAtMs = now + periodMs;
+  /** From now on it is idle, or not. */
+  function pace(now: number, isIdleNow: boolean): void {
+    dueAtMs = now + (isIdleNow ? IDLE_PULSE_MS : PULSE_MS);
     fair.expect(dueAtMs);
-    timer = clock.after(periodMs, tick);
+    if (!isIdleNow && !isSlow) return; // its timer goes on
+    clock.stop(timer);
+    timer = isIdleNow ? clock.after(IDLE_PULSE_MS, tick) : clock.every(PULSE_MS, tick);
+    isSlow = isIdleNow;
   }
 
   function guarded(act: (now: number) => void): void {
@@ -149,10 +154,7 @@ export function startPulse(options: PulseOptions) {
     figures,
     /** A burst begins or a receiver is pinged: from now on the relay is not idle. */
     wake(): void {
-      const now = nowMs();
-      if (isStopped || dueAtMs - now <= PULSE_MS) return;
-      clock.stop(timer);
-      setNext(now, PULSE_MS);
+      if (isSlow && !isStopped) pace(nowMs(), false);
     },
     stop() {
       isStopped = true;

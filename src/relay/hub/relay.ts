@@ -221,7 +221,7 @@ export function createRelay(options: RelayOptions): Relay {
   });
   const pulse = startPulse({
     ...{ clock, fair, fanout, floor, sampling, pings, unanswered, log },
-    isAlone: () => sharing.cluster() === null,
+    isAlone: () => sharing.cluster() === null && authorityOf === createLocalAuthority,
     fail: sessions.failNumber,
     often: [rights.expire, (_now, lateMs) => load.measure(lateMs)],
     seldom: [sharing.presence.announce, (now) => parking.expire(now)],
