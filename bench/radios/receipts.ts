@@ -34,7 +34,7 @@ export const newReceipts = (): Receipts => ({
  * sooner is not late by a second.
  */
 const LATE_MS = 500;
-/** The relay judges a ping that is a second old, and a receiver reads the audio before LAG. */
+/** A stall is judged within 3 s: 2 s to the next ping, and a second until it is late. The audio before LAG is read first. */
 const JUDGED_MS = 3_000;
 
 interface Missed {
@@ -131,13 +131,17 @@ export class Receipt {
   }
 
   private begin(talkgroups: unknown): void {
-    const own = (talkgroups as Snapshot[]).find(({ talkgroup_id }) => talkgroup_id === this.talkgroupId); // as docs/protocol.md has it
+    const own = this.ownIn(talkgroups as readonly Snapshot[]); // as docs/protocol.md has it
     if (own !== undefined) this.event = own.event;
+  }
+
+  private ownIn<Of extends { readonly talkgroup_id: string }>(all: readonly Of[]): Of | undefined {
+    return all.find(({ talkgroup_id }) => talkgroup_id === this.talkgroupId);
   }
 
   /** It comes before the first frame behind the gap. */
   private lag(talkgroups: unknown, sinceMs: number): void {
-    const own = (talkgroups as Missed[]).find(({ talkgroup_id }) => talkgroup_id === this.talkgroupId); // as docs/protocol.md has it
+    const own = this.ownIn(talkgroups as readonly Missed[]); // as docs/protocol.md has it
     this.all.lags++;
     this.all.missed += own?.missed ?? 0;
     this.next += own?.missed ?? 0;

@@ -1,6 +1,7 @@
 // Hears the shortcuts, and does what they say.
 import type { Desk } from '../app/desk.js';
 import { FIELD } from '../find/field.js';
+import { placeOf, tileWith } from './place.js';
 import { moveToRegion } from './regions.js';
 import { readShortcut, type Shortcut } from './shortcuts.js';
 import { isListOpen } from './state.js';
@@ -16,19 +17,6 @@ export function listenToShortcuts(desk: Desk): void {
     act(desk, shortcut);
   });
 }
-
-function placeOf(focused: Element | null) {
-  return {
-    isText: focused?.closest('input, textarea, select, [contenteditable]') != null,
-    isInDialog:
-      document.querySelector('dialog:modal') !== null ||
-      focused?.closest('[role=menu], [role=dialog]') != null,
-    isInTile: tileWith(focused) !== null,
-  };
-}
-
-const tileWith = (focused: Element | null) =>
-  focused?.closest<HTMLElement>('.tiles [data-talkgroup]')?.dataset.talkgroup ?? null;
 
 function act(desk: Desk, shortcut: Shortcut): void {
   switch (shortcut.kind) {

@@ -1,15 +1,5 @@
 // Decides which key presses replay a call.
-import { mayTalk, writesText } from '../talk/keys.js';
-
-/** The parts of a KeyboardEvent that count. */
-export type ReplayPress = {
-  code: string;
-  shiftKey: boolean;
-  ctrlKey: boolean;
-  altKey: boolean;
-  metaKey: boolean;
-  repeat: boolean;
-};
+import { type KeyPress, mayTalk, writesText } from '../talk/keys.js';
 
 export type ReplayPlace = {
   /** KeyboardEvent.code. Empty: no key replays. */
@@ -21,7 +11,7 @@ export type ReplayPlace = {
 };
 
 /** `last`: the last call. `before`: the one before. null: the press is for the page, the browser or the talk key. */
-export function readReplayKey(press: ReplayPress, place: ReplayPlace): 'last' | 'before' | null {
+export function readReplayKey(press: KeyPress, place: ReplayPlace): 'last' | 'before' | null {
   const { replayKey, talkKey, areLettersOn, isElsewhere } = place;
   if (replayKey === '' || press.code !== replayKey || replayKey === talkKey || press.repeat) return null;
   if (press.ctrlKey || press.altKey || press.metaKey || isElsewhere) return null;

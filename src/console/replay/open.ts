@@ -4,6 +4,7 @@ import type { ComponentType } from 'preact';
 import { systemClock } from '../../client/clock.js';
 import type { Sound } from '../../client/sound/sound-types.js';
 import type { Link } from '../app/link.js';
+import { placeOf, tileWith } from '../keyboard/place.js';
 import type { SettingsState } from '../settings/state.js';
 import type { Talking } from '../talk/state.js';
 import type { Talkgroups } from '../talkgroups/state.js';
@@ -73,11 +74,8 @@ export function openReplay({ link, sound, talkgroups, talking, settings }: Repla
   function keyDown(event: KeyboardEvent): void {
     if (event.defaultPrevented) return;
     const { activeElement: focused } = document;
-    const isInDialog =
-      document.querySelector('dialog:modal') !== null ||
-      focused?.closest('[role=menu], [role=dialog]') != null;
+    const { isText, isInDialog } = placeOf(focused);
     if (event.key === 'Escape' && !isInDialog && playing.peek() !== null) return stop();
-    const isText = focused?.closest('input, textarea, select, [contenteditable]') != null;
     const press = readReplayKey(event, {
       ...settings.settings.peek(),
       replayKey: ownChoice.key.peek(),
@@ -85,7 +83,7 @@ export function openReplay({ link, sound, talkgroups, talking, settings }: Repla
     });
     if (press === null) return;
     event.preventDefault();
-    const id = focused?.closest<HTMLElement>('.tiles [data-talkgroup]')?.dataset.talkgroup ?? null;
+    const id = tileWith(focused);
     if (press === 'last') state.playLast(id);
     else state.playBefore(id);
   }

@@ -21,7 +21,10 @@ export interface PulseOptions {
   readonly sampling: Sampling;
   readonly pings: Pick<Pings, 'walk' | 'stop'>;
   readonly unanswered: ReadonlySet<Unanswered>;
-  /** This relay decides all floors at once. Answers of others are judged by the pulse, and floor control does not call them active. */
+  /**
+   * This relay decides all floors, at once. Answers of others are judged by the pulse, and floor control does not call them
+   * active.
+   */
   readonly isAlone: () => boolean;
   /** Work on the session with this number threw: only this session ends, and the others have their turn. */
   readonly fail: (session: number, error: unknown) => void;

@@ -55,7 +55,7 @@ const PINGS_MAX = 100;
 const LEFT_TO_FRAMES = 1.25;
 /**
  * One that was pinged within the shorter one hears several talkgroups, and was due in another. So no receiver waits longer
- * than `pingMs` and this share of it for a ping behind a frame.
+ * than `pingMs` and this share of it for a ping behind a frame, and `pingMs` more when it answers at once.
  */
 const PINGED_LATELY = 0.3;
 
