@@ -25,6 +25,7 @@ import { checkSecrets } from './keys/secrets.js';
 import { openKeys } from './keys/serving.js';
 import { createKeyring, type Keyring } from './keys/wrapping.js';
 import { createMetricsServer } from './metrics/server.js';
+import { openRecordings } from './recordings/serving.js';
 import { composeRelay, HANDSHAKES, type Handshakes, type RelaySideOptions } from './relay/compose.js';
 import { isEnforcedByAll, type RelaySide } from './relay/relay-side.js';
 import { startRelayThreads } from './relay/threads/threads.js';
@@ -108,11 +109,22 @@ export async function compose(
     const passwords = createPasswords({ bcrypt: hashing, waitingMax: config.LOGIN_QUEUE });
     const limits = createLimits(limitsIn(config));
     const tls = await tlsOf(config);
+    const recordings = openRecordings({ config, database, log });
+    // Behind the relay, also when a relay thread dies: it stores what the drain left.
+    closers.push(() => recordings.close());
     const parts = { config, handshakes, url, database, log };
     const relay: RelaySide =
       config.RELAY_THREADS === 0
-        ? composeRelay({ ...parts, authorityOf, verifyToken: createTokenVerifier(tokenKeys) })
-        : startRelayThreads({ ...parts, tokenKeys, onDeath });
+        ? relayHere()
+        : startRelayThreads({ ...parts, tokenKeys, taped: recordings.taped, onDeath });
+
+    function relayHere(): RelaySide {
+      const here = composeRelay({
+        ...{ ...parts, authorityOf, verifyToken: createTokenVerifier(tokenKeys) },
+        taped: (batch) => recordings.taped(batch, here.stored),
+      });
+      return here;
+    }
 
     let phase: 'starting' | 'serving' | 'draining' = 'starting';
     const waiting = () => phase === 'starting';
@@ -194,6 +206,7 @@ export async function compose(
         if (!waiting()) return null;
         keys.start();
         audit.start();
+        recordings.start();
         phase = 'serving';
         return { generatedPassword };
       },

@@ -24,6 +24,7 @@ import { permissionRoutes } from './keys/permissions/routes.js';
 import { keyRoutes } from './keys/routes.js';
 import type { Sealing } from './keys/sealing.js';
 import type { Keyring } from './keys/wrapping.js';
+import { recordingRoutes } from './recordings/routes.js';
 import { talkgroupRoutes } from './talkgroups/routes.js';
 import { diagnosisRoutes } from './users/diagnosis/routes.js';
 import { userRoutes } from './users/routes.js';
@@ -31,7 +32,7 @@ import { userRoutes } from './users/routes.js';
 export interface RestParts {
   readonly config: Pick<
     Config,
-    'PASSWORD_MIN_LENGTH' | 'REGISTRATION' | 'TALKGROUP_DIRECTORY' | 'ADMIN_USERNAME'
+    'PASSWORD_MIN_LENGTH' | 'REGISTRATION' | 'TALKGROUP_DIRECTORY' | 'ADMIN_USERNAME' | 'RECORDING_ACCESS'
   > &
     ConsoleSettings;
   readonly database: Database;
@@ -80,6 +81,7 @@ export function restRoutes(parts: RestParts) {
       proveOwner: createOwnPassword({ database, passwords, limits }),
     }),
     emergencyRoutes({ database, tell, lists }),
+    recordingRoutes({ database, access: config.RECORDING_ACCESS }),
     discoveryRoutes({ config, wsPort }),
     consoleRoutes({ config, wsPort, folder: consoleFolder }),
   ];

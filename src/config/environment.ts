@@ -4,6 +4,7 @@ import { accountSettings, loginSettings } from './access.js';
 import { clusterSettings } from './cluster.js';
 import { consoleSettings } from './console.js';
 import { databaseSettings, networkSettings } from './network.js';
+import { recordingSettings } from './recordings.js';
 import { audioSettings, logSettings, sessionSettings } from './relay.js';
 import { restSettings } from './rest.js';
 import type { About, Group } from './setting.js';
@@ -17,6 +18,7 @@ export const Environment = Type.Object({
   ...loginSettings,
   ...restSettings,
   ...audioSettings,
+  ...recordingSettings,
   ...sessionSettings,
   ...clusterSettings,
   ...logSettings,

@@ -13,6 +13,7 @@ export const groups = {
   'REST limits': '',
   'Audio and talking':
     'These limits keep one session or one user from filling a talkgroup. A radio normally sends 50 frames and about 3000 bytes of payload per second.',
+  'Recorded speech': 'A talkgroup is recorded when its `recording_days` is above 0. Every member sees that.',
   'Sessions and shutdown': '',
   'Several nodes': '',
   Logging: '',

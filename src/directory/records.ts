@@ -17,6 +17,8 @@ export interface TalkgroupRow {
   readonly encryption: Encryption;
   /** In `required`: a talker with an open emergency may talk in the clear. */
   readonly clear_emergency: boolean;
+  /** How long its recordings are kept (days). 0: it is not recorded. */
+  readonly recording_days: number;
   /** Those in use for less than 5 s, or later, the newest first. null: the newest one is in use for longer. */
   readonly epochs: readonly EpochRow[] | null;
   /** Grows with every change of these settings. */

@@ -33,7 +33,8 @@ export async function accountsOf(
           select json_agg(json_build_object(
                    'id', t.id, 'number', t.number, 'name', t.name, 'rotation_counter', t.rotation_counter,
                    'floor_mode', t.floor_mode, 'max_talk_ms', t.max_talk_ms, 'revision', t.revision,
-                   'encryption', t.encryption, 'clear_emergency', t.clear_emergency, 'epochs', ${epochsOf(sql)},
+                   'encryption', t.encryption, 'clear_emergency', t.clear_emergency,
+                   'recording_days', t.recording_days, 'epochs', ${epochsOf(sql)},
                    'site', m.site, 'may_have_keys', m.may_have_keys)) as memberships
             from memberships m
             join talkgroups t on t.id = m.talkgroup_id
@@ -60,7 +61,7 @@ export async function talkgroupsOf(
     deadline(),
     (sql) => sql`
       select t.id, t.number, t.name, t.rotation_counter, t.floor_mode, t.max_talk_ms, t.revision,
-             t.encryption, t.clear_emergency, ${epochsOf(sql)} as epochs
+             t.encryption, t.clear_emergency, t.recording_days, ${epochsOf(sql)} as epochs
         from talkgroups t
        where t.id = any(${arrayOf(ids)}::uuid[])`,
   );

@@ -88,6 +88,10 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
     means: 'No open emergency has this id.',
     retry: 'No. It may have been cleared.',
   },
+  recording_not_found: {
+    means: 'The caller may hear no recording with this id.',
+    retry: 'No. It may have expired.',
+  },
   holder_not_found: {
     means: 'No key holder that the caller may see has this id.',
     retry: 'No. Read the list of key holders again.',
@@ -128,6 +132,14 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
     means: 'Some relays of the service could relay clear audio.',
     retry: 'Yes, when every node can be reached.',
   },
+  recording_off: {
+    means: 'The operator set `RECORDING_GB` to 0 at this node.',
+    retry: 'After the operator allows recordings.',
+  },
+  recording_erased: {
+    means: 'An administrator erased the speech of this recording.',
+    retry: NO,
+  },
   body_too_large: {
     means: 'The body is larger than `BODY_BYTES`.',
     retry: FIX,
@@ -158,6 +170,10 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
   },
   too_many_keys: {
     means: 'The user, or all users together, requested too many keys.',
+    retry: LATER,
+  },
+  too_many_downloads: {
+    means: 'The node sends as many recordings as it may at once.',
     retry: LATER,
   },
   too_many_requests: {

@@ -50,6 +50,8 @@ interface RelayHere extends RelaySide {
   gap(): void;
   /** Whether `located` has something to do. */
   wantsFixes(): boolean;
+  /** So many bytes of recorded speech are in memory no more. */
+  stored(bytes: number): void;
   /** So many were not handed to `located`, because this thread did not read. */
   missedFixes(count: number): void;
   /** Drops all connections at once, for a thread that ends by an error. */
@@ -88,6 +90,8 @@ export const HANDSHAKES: Handshakes = { loading: 50, waiting: 10_000 };
 /** Between two looks whether the other relay threads can be reached (ms). It takes a few milliseconds in all. */
 const LOOK_MS = 5;
 
+const MB = 1024 * 1024;
+
 /** Descriptors that the database, the log or a restart of either may need when all others are taken. */
 const DESCRIPTORS_OF_OTHERS = 64;
 
@@ -99,12 +103,14 @@ export interface RelaySideOptions {
   readonly verifyToken: VerifyToken;
   /** Without it this is the only relay of the process. */
   readonly place?: ThreadPlace | null;
+  /** Takes recorded speech of this relay to be stored. */
+  readonly taped: RelayOptions['taped'];
   readonly authorityOf?: RelayOptions['authorityOf'] | undefined;
   readonly log: Log;
 }
 
 export function composeRelay(options: RelaySideOptions): RelayHere {
-  const { config, handshakes, url, database, verifyToken, authorityOf, place = null, log } = options;
+  const { config, handshakes, url, database, verifyToken, taped, authorityOf, place = null, log } = options;
   const read = () => deadlineIn(READ_MS_MAX);
   const write = () => deadlineIn(REQUEST_MS);
   const actor = (id: UserId) => ({ id, name: null, way: 'relay' }) as const;
@@ -162,6 +168,8 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       lagPingMs: config.LAG_PING_MS,
       loadWindowMs: config.LOAD_WINDOW_MS,
       loadPercent: config.LOAD_PERCENT,
+      recordingBytes:
+        config.RECORDING_GB === 0 ? 0 : (config.RECORDING_MEMORY_MB * MB) / (place?.threads ?? 1),
       resumeMs: config.RESUME_MS,
       sessionsParked: Math.ceil(config.RESUMABLE_SESSIONS / (place?.threads ?? 1)),
       drainMs: config.DRAIN_MS,
@@ -182,6 +190,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
       clear: (id, { id: by, mayDispatch }) =>
         clearEmergency(database, write(), { id, by: actor(by), mayDispatch }),
     },
+    taped,
     storeFix: (fix) => fixes.storeFix(write(), fix),
     storeReport: (ask, report) =>
       storeReport(database, {
@@ -262,6 +271,7 @@ export function composeRelay(options: RelaySideOptions): RelayHere {
     notice: tellsNodes ? relay.notice : relay.noticed,
     located: (stored) => relay.located(stored, tellsNodes),
     wantsFixes: () => relay.wantsFixes(tellsNodes),
+    stored: relay.tapesStored,
     missedFixes(count) {
       relay.counts.positions.dropped += count;
     },

@@ -22,6 +22,13 @@ const ClearEmergency = Type.Boolean({
   description: 'Where encryption is required: whether a talker with an open emergency may talk in the clear.',
 });
 
+const RecordingDays = Type.Integer({
+  minimum: 0,
+  maximum: 3650,
+  description:
+    'How long its speech is kept, in days. 0: it is not recorded. A change keeps what is stored as it is.',
+});
+
 const MaxTalkMs = Type.Refine(
   Type.Integer({
     minimum: 0,
@@ -46,6 +53,7 @@ export const TalkgroupSettings = Type.Partial(
     max_talk_ms: MaxTalkMs,
     encryption: Encryption,
     clear_emergency: ClearEmergency,
+    recording_days: RecordingDays,
   }),
   { title: 'TalkgroupSettings', examples: [{ floor_mode: 'broadcast', max_talk_ms: 60_000 }] },
 );
@@ -99,6 +107,7 @@ export const ManagedTalkgroup = Type.Object(
     }),
     encryption: Encryption,
     clear_emergency: ClearEmergency,
+    recording_days: RecordingDays,
     members: Type.Integer({ description: 'Number of members.' }),
     created_at: Timestamp,
   },
@@ -129,7 +138,7 @@ export const ManagedTalkgroupList = OneListing(
           {
             ...example,
             ...{ number: 7, floor_mode: 'single', max_talk_ms: 60_000 },
-            ...{ encryption: 'required', clear_emergency: true, members: 12 },
+            ...{ encryption: 'required', clear_emergency: true, recording_days: 30, members: 12 },
           },
         ],
         next: EXAMPLE.talkgroup,

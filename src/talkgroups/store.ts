@@ -70,7 +70,7 @@ export function managedTalkgroups(
   return database.read(
     deadline,
     (sql) => sql`
-      select id, number, name, rotation_counter, floor_mode, max_talk_ms, encryption, clear_emergency, created_at,
+      select id, number, name, rotation_counter, floor_mode, max_talk_ms, encryption, clear_emergency, recording_days, created_at,
              ${memberCount(sql)} as members ${sortKeyOf(sql, keysOf(sql), page)}
       from talkgroups
       where true ${page.find === null ? sql`` : sql`and ${holds(sql, sql`name`, page.find)}`}
@@ -141,7 +141,7 @@ export async function changeTalkgroup(
   { talkgroup, settings, notice, by }: Change,
 ): Promise<Changed | 'no_secrets_key' | null> {
   const { name = null, floor_mode = null, max_talk_ms = null } = settings;
-  const { encryption = null, clear_emergency = null } = settings;
+  const { encryption = null, clear_emergency = null, recording_days = null } = settings;
   const [found] = await writeAct<ChangedRow>(
     database,
     deadline,
@@ -150,7 +150,8 @@ export async function changeTalkgroup(
       with before as materialized (
         select id, encryption <> 'required' and ${encryption}::text = 'required' as becomes,
                encryption = 'required' and ${encryption}::text <> 'required' as ends,
-               wrapped_by is not null as is_wrapped, name, floor_mode, max_talk_ms, encryption, clear_emergency
+               wrapped_by is not null as is_wrapped, name, floor_mode, max_talk_ms, encryption, clear_emergency,
+               recording_days
         from talkgroups where id = ${talkgroup} for no key update
       ), changed as (
         update talkgroups t
@@ -159,6 +160,7 @@ export async function changeTalkgroup(
             max_talk_ms = coalesce(${max_talk_ms}, t.max_talk_ms),
             encryption = coalesce(${encryption}, t.encryption),
             clear_emergency = coalesce(${clear_emergency}, t.clear_emergency),
+            recording_days = coalesce(${recording_days}, t.recording_days),
             revision = revision + 1,
             rotation_counter = rotation_counter + case when becomes or ends then 1 else 0 end,
             open_since = case when ends then rotation_counter + 1 else open_since end,
@@ -168,7 +170,8 @@ export async function changeTalkgroup(
         returning t.id, t.name, t.rotation_counter, t.created_at, t.newest_use_at, becomes, ends, (
                     select coalesce(jsonb_object_agg(after.key, after.value), '{}')
                     from jsonb_each(jsonb_build_object('name', t.name, 'floor_mode', t.floor_mode,
-                      'max_talk_ms', t.max_talk_ms, 'encryption', t.encryption, 'clear_emergency', t.clear_emergency)) after
+                      'max_talk_ms', t.max_talk_ms, 'encryption', t.encryption, 'clear_emergency', t.clear_emergency,
+                      'recording_days', t.recording_days)) after
                     where after.value <> to_jsonb(before) -> after.key
                   ) as news
       ), admitted as (
@@ -203,6 +206,7 @@ const settingsIn = (sql: Sql) => ({
   max_talk_ms: sql`news -> 'max_talk_ms'`,
   encryption: sql`news -> 'encryption'`,
   clear_emergency: sql`news -> 'clear_emergency'`,
+  recording_days: sql`news -> 'recording_days'`,
 });
 
 /** `id` null: the talkgroup stayed as it was. */

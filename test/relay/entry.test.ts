@@ -182,6 +182,7 @@ t.test("WELCOME tells who one is and all of one's talkgroups, with these keys an
     max_talk_ms: 60_000,
     encryption: 'allowed',
     clear_emergency: true,
+    recording_days: 0,
     may_have_keys: false,
     event: 0,
     talkers: [],

@@ -58,6 +58,7 @@ t.test('the same snapshot comes with WELCOME, SUBSCRIBED, SYNCED and TALKGROUP_J
     max_talk_ms: 90_000,
     encryption: 'allowed',
     clear_emergency: true,
+    recording_days: 0,
     talk_counter: 0, // the new one is used 10 s after the rotation
     use_in_ms: joined.use_in_ms,
     may_have_keys: false,

@@ -76,7 +76,7 @@ t.test('a relay that says `off` after `required` hears nothing until the user co
   const { radio, socket } = encryptedWorld({ snapshot: { encryption: 'required' } });
   socket().says({
     ...{ type: 'TALKGROUP_CHANGED', talkgroup_id: TALKGROUP, name: 'Alpha', floor_mode: 'open' },
-    ...{ max_talk_ms: 60_000, encryption: 'off', clear_emergency: true },
+    ...{ max_talk_ms: 60_000, encryption: 'off', clear_emergency: true, recording_days: 0 },
   });
   const talk = radio.talk({ talkgroupId: TALKGROUP });
   talk.send(packet(0));
@@ -91,7 +91,7 @@ t.test('what was required stays encrypted until its user confirms the change', a
   const { radio, socket } = encryptedWorld({ snapshot: { encryption: 'required' } });
   socket().says({
     ...{ type: 'TALKGROUP_CHANGED', talkgroup_id: TALKGROUP, name: 'Alpha', floor_mode: 'open' },
-    ...{ max_talk_ms: 60_000, encryption: 'allowed', clear_emergency: true },
+    ...{ max_talk_ms: 60_000, encryption: 'allowed', clear_emergency: true, recording_days: 0 },
   });
   radio.talk({ talkgroupId: TALKGROUP }).end(packet(0));
   t.same(heardBy(socket(), cryptos(socket())[0] as Crypto), [[ENCRYPTED | END, 0, 0x08, 0]]);

@@ -59,6 +59,7 @@ t.test('joins, leaves, changes and rotations show at once', async (t) => {
       max_talk_ms: 0,
       encryption: 'allowed',
       clear_emergency: true,
+      recording_days: 0,
     },
   });
   t.match(bravo, {

@@ -20,6 +20,7 @@ import { eventually } from '../helpers/eventually.js';
 import { randomOf } from '../helpers/random.js';
 import { clockAt } from '../helpers/relay/clocks.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
+import { noTapes } from '../helpers/relay/relay-alone.js';
 import {
   DATABASE,
   reached,
@@ -158,7 +159,7 @@ function heardWithClock(t: Test) {
     },
     fanout,
     remote: {
-      ...{ bursts, fanout, nowMs: () => nowMs, sampling: createSampling(clock) },
+      ...{ bursts, fanout, tapes: noTapes, nowMs: () => nowMs, sampling: createSampling(clock) },
       holding: {
         live() {
           for (const { talker } of bursts.remoteIn(talkgroup)) played.push(talker.frames);

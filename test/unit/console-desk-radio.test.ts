@@ -201,8 +201,8 @@ t.test('an emergency is raised by the radio, and answered when the relay has ann
 t.test('PRESENCE of each talkgroup is requested once, and passed on to the page as it came', async (t) => {
   const { socket, events } = await setUp();
   socket().welcomes();
-  const { talkgroup_id, floor_mode, max_talk_ms, encryption, clear_emergency } = ALPHA;
-  const settings = { floor_mode, max_talk_ms, encryption, clear_emergency };
+  const { talkgroup_id, floor_mode, max_talk_ms, encryption, clear_emergency, recording_days } = ALPHA;
+  const settings = { floor_mode, max_talk_ms, encryption, clear_emergency, recording_days };
   socket().says({ type: 'TALKGROUP_CHANGED', talkgroup_id, ...settings, name: 'Alpha 2' });
   const requested = socket().texts.filter(({ type }) => type === 'SUBSCRIBE');
   t.match(requested, [{ talkgroup_ids: [ALPHA.talkgroup_id], mode: 'talk', presence: true }]);
@@ -253,6 +253,7 @@ t.test(
     socket().says({
       ...{ type: 'TALKGROUP_CHANGED', talkgroup_id: ALPHA.talkgroup_id },
       ...{ name: 'Alpha', floor_mode: 'open', max_talk_ms: 0, encryption: 'allowed', clear_emergency: true },
+      recording_days: 0,
     });
     t.match(shown(), { encryption: 'allowed', isLockExpected: true });
     desk.take({ kind: 'confirm_clear', talkgroupId: ALPHA.talkgroup_id });

@@ -8,6 +8,7 @@ import { createFloorControl } from '../../src/relay/floor/control.js';
 import { createOutcomes } from '../../src/relay/floor/outcomes.js';
 import { Talk } from '../../src/relay/floor/talk.js';
 import { Membership, Talkgroup, User } from '../../src/relay/members/members.js';
+import { noTapes } from '../helpers/relay/relay-alone.js';
 import { accountRow, talkgroupRow } from '../helpers/relay/rows.js';
 
 const LIMITS = { talkersMax: 3, talksPerUser: 2 };
@@ -67,7 +68,7 @@ function talkgroupIn(mode: 'open' | 'single' | 'broadcast') {
   const onVerdicts = createOutcomes({
     fanout: { event: (_feed, make) => void make(1) },
     counts,
-    ...{ bursts, unixMs: () => nowMs },
+    ...{ bursts, tapes: noTapes, unixMs: () => nowMs },
     talkOf: (number) => radios[number - 1]?.talk,
     discard() {},
     answered: () => failed.push(new Error('an answer came late')),

@@ -58,6 +58,7 @@ const talkgroupOf = (number: number, { name = 'fire', emergencies = 0, areMoving
     revision: 0,
     encryption: 'required',
     clear_emergency: true,
+    recording_days: 0,
     epochs: null,
     emergencies: Array.from({ length: emergencies }, (_, index) => emergency(index, areMoving)),
   });

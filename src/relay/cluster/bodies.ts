@@ -46,6 +46,7 @@ const Settings = Type.Object({
   max_talk_ms: TalkMs,
   encryption: Type.Optional(Type.Enum(encryptions)),
   clear_emergency: Type.Optional(Type.Boolean()),
+  recording_days: Type.Optional(Type.Integer({ minimum: 0, maximum: 3650 })),
 });
 
 export type Ended = Static<typeof Ended>;

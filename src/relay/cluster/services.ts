@@ -47,4 +47,5 @@ export const settingsBody = (talkgroup: Talkgroup): Settings => ({
   max_talk_ms: talkgroup.maxTalkMs,
   encryption: talkgroup.encryption,
   clear_emergency: talkgroup.emergencyMayBeClear,
+  recording_days: talkgroup.recordingDays,
 });

@@ -33,6 +33,15 @@ export const MovedBurst = Type.Object({
   silent_ms: Age,
   /** Its session came back before, and has sent no frame since. */
   has_returned: Type.Boolean(),
+  /** Left out: the burst is not recorded, or its relay is of an earlier version. */
+  recording: Type.Optional(
+    Type.Object({
+      days: Type.Integer({ minimum: 0, maximum: 3650 }),
+      piece: Type.Integer({ minimum: 0, maximum: 1023 }),
+      from: Int,
+      at: Int,
+    }),
+  ),
 });
 
 /** What a talk in `single` or `broadcast` has, beside what the floor knows of it. */

@@ -27,6 +27,7 @@ export const movedBurst = (talk: Talk, nowMs: number): MovedBurst => ({
   age_ms: nowMs - talk.startedAtMs,
   silent_ms: Math.max(0, nowMs - talk.lastFrameAtMs),
   has_returned: talk.relayed === talk.relayedAtReturn,
+  ...(talk.tape !== null && { recording: talk.tape.moving() }),
 });
 
 /** The burst goes on, and was announced when it began. */
@@ -46,6 +47,8 @@ export function asRemote(services: RemoteServices, talk: Talk): RemoteBurst {
   const burst = new RemoteBurst(services, talkgroup, runningBody(talk) as RunningTalker, startedAtMs);
   services.bursts.delete(talk);
   services.bursts.addRemote(burst);
+  talk.tape?.left();
+  talk.tape = null;
   return burst;
 }
 
@@ -68,7 +71,10 @@ export function goOn(
     mayTalk(talk.membership) &&
     mayGoOnAs(talk.membership, moved.crypto !== undefined) &&
     floor.goOn(talk, moved, nowMs());
-  if (!goesOn) return endMoved(talk, moved, remote);
+  if (!goesOn) {
+    services.tapes.endMoved(talk, moved, 'disconnected');
+    return endMoved(talk, moved, remote);
+  }
   announce(services, talk, moved, remote);
 }
 
@@ -129,6 +135,7 @@ export function goOnInTurn(services: RemoteServices, talk: Talk, moved: MovedBur
   resume(talk, moved, at);
   talk.feed.turns?.goesOnHere(talk, at);
   bursts.add(talk);
+  talk.tape = services.tapes.goOn(talk, moved.recording);
   announce(services, talk, moved, remote);
 }
 
@@ -143,6 +150,7 @@ export function endInTurn(
   const { frames, age_ms } = moved;
   remoteOf(services, talk, moved.burst)?.end(code, { durationMs: age_ms, frames });
   talk.feed.turns?.endedBefore(nameOf(talk, moved), turn, code, age_ms);
+  services.tapes.endMoved(talk, moved, code);
 }
 
 const remoteOf = ({ bursts }: RemoteServices, { talkgroup, sender }: Talk, burst: number) =>

@@ -24,11 +24,13 @@ import {
 import { resume } from './moved.js';
 import { sessionOf } from './state.js';
 import { forget, type Talk } from './talk.js';
+import type { Taping } from './taping.js';
 
 export interface OutcomesOptions {
   readonly fanout: Pick<Fanout, 'event'>;
   readonly counts: Pick<Counts, 'bursts' | 'dropped'>;
   readonly bursts: Bursts;
+  readonly tapes: Taping;
   /** The talk of the session with this number in the talkgroup. */
   readonly talkOf: (session: number, talkgroup: Talkgroup) => Talk | undefined;
   /** Unix time (ms). */
@@ -45,7 +47,7 @@ type Denied = Extract<Verdict, { readonly kind: 'denied' }> & { readonly retryMs
 
 /** No verdict closes a session at once, so no further decision begins meanwhile. */
 export function createOutcomes(options: OutcomesOptions): OnVerdicts {
-  const { fanout, counts, bursts, unixMs, talkOf, discard, answered, failLater } = options;
+  const { fanout, counts, bursts, tapes, unixMs, talkOf, discard, answered, failLater } = options;
   /** Questions that the present decision answered late. */
   let late: { readonly talk: Talk; readonly ask: Ask }[] = [];
 
@@ -106,6 +108,7 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
     if (talk.moved !== null) {
       resume(talk, talk.moved, nowMs);
       bursts.add(talk);
+      talk.tape = tapes.goOn(talk, talk.moved.recording);
       return;
     }
     talk.lastFrameAtMs = nowMs; // T1 did not run while it asked
@@ -114,6 +117,7 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
     talk.relayedBefore = talk.relayed;
     talk.feed.turns?.starting(talk, nowMs);
     bursts.add(talk);
+    talk.tape = tapes.begin(talk);
     counts.bursts++;
     fanout.event(talk.feed, (event) => talkStarted(talk, event));
     talk.feed.elsewhere?.started(runningBody(talk));
@@ -199,6 +203,8 @@ export function createOutcomes(options: OutcomesOptions): OnVerdicts {
     const name = { talkgroup_id: talk.talkgroup.id, session: talk.session.number, burst: talk.burst };
     fanout.event(talk.feed, (event) => talkEnded(name, event, { code, durationMs, frames: talk.frames }));
     talk.feed.elsewhere?.ended(talk, code, durationMs);
+    talk.tape?.ended(code, durationMs, talk.frames);
+    talk.tape = null;
     const { crypto } = talk;
     forget(talk);
     talk.cryptoBefore = code === 'silence' ? crypto : null;

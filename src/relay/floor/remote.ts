@@ -17,6 +17,7 @@ import type { Talkgroup } from '../members/members.js';
 import type { Bursts, RemoteTalk } from './bursts.js';
 import { EMERGENCY_PRIORITY, FRAME_PRIORITY } from './claim.js';
 import { missedFrames, remoteStarted, talkEnded } from './messages.js';
+import type { Taping } from './taping.js';
 
 /** Time (ms) between two MISSED about one burst. */
 const MISSED_MS = 500;
@@ -30,6 +31,7 @@ export interface RemoteServices {
   readonly sampling: Sampling;
   readonly holding: Pick<Holding, 'live' | 'keep' | 'discard'>;
   readonly nowMs: () => number;
+  readonly tapes: Taping;
 }
 
 /** A burst of another relay. */

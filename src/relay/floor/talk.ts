@@ -6,6 +6,7 @@ import type { Ask } from '../delivery/ask.js';
 import type { Feed } from '../delivery/feed.js';
 import type { Peer } from '../delivery/peer.js';
 import type { Source } from '../delivery/source.js';
+import type { Tape } from '../delivery/tape.js';
 import { Bucket } from '../limits/bucket.js';
 import { Budget, budgetIn, type Rates, UserBudget } from '../limits/budget.js';
 import { Window } from '../limits/window.js';
@@ -78,6 +79,8 @@ export class Talk implements Source {
   relayedBefore = 0;
   /** `relayed` when the session last returned in a burst and T1 began anew, -1: never. */
   relayedAtReturn = -1;
+  /** Of the running burst. null: it is not recorded. */
+  tape: Tape | null = null;
   /** The burst began at another relay, and goes on here in this step. null: it does not. */
   moved: MovedBurst | null = null;
   /** Unwrapped sequence of the last frame. */

@@ -1,9 +1,15 @@
-// Lets the watches of positions follow the permissions of their sessions.
+// Lets the watches of positions and the tapes follow changes of rights and settings.
 import type { Positions } from '../positions/positions.js';
 import type { RightsChanges } from '../rights/settle.js';
+import type { Tapes } from '../taping/tapes.js';
 
-/** The same changes, of which the watches hear, too: behind what the sessions are told. */
-export const followingPositions = (effects: RightsChanges, positions: () => Positions): RightsChanges => ({
+interface Followers {
+  readonly positions: () => Positions;
+  readonly tapes: Pick<Tapes, 'follow'>;
+}
+
+/** The same changes, of which the followers hear, too: behind what the sessions are told. */
+export const following = (effects: RightsChanges, { positions, tapes }: Followers): RightsChanges => ({
   ...effects,
   withdrawn(membership) {
     positions().withdrawn(membership);
@@ -16,6 +22,10 @@ export const followingPositions = (effects: RightsChanges, positions: () => Posi
   left(membership) {
     effects.left(membership);
     positions().left(membership);
+  },
+  changed(talkgroup) {
+    effects.changed(talkgroup);
+    tapes.follow(talkgroup);
   },
   deleted(talkgroup) {
     effects.deleted(talkgroup);

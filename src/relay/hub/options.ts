@@ -17,6 +17,7 @@ import type { RequestServices } from '../requests/asker.js';
 import type { RightsReads } from '../rights/rights.js';
 import type { SessionLimits } from '../session/services.js';
 import type { Session } from '../session/session.js';
+import type { Batch } from '../taping/batch.js';
 import type { Admission, Claims, Handshake, Seat } from './admission.js';
 import type { Joining } from './sharing.js';
 
@@ -32,12 +33,16 @@ export interface RelayOptions {
   readonly limits: SessionLimits & {
     readonly loadWindowMs: number;
     readonly loadPercent: number;
+    /** Speech that may wait to be stored (bytes). 0: nothing is recorded. */
+    readonly recordingBytes: number;
     readonly sessionsParked: number;
     readonly drainMs: number;
     readonly socketsPerUser: number;
     readonly upgradesLoading: number;
     readonly upgradesWaiting: number;
   };
+  /** Takes recorded speech to be stored. */
+  readonly taped: (batch: Batch) => void;
   readonly emergencyWrites: EmergencyWrites;
   readonly storeFix: RequestServices['storeFix'];
   /** Answers who asked with a notice of this id. */
@@ -74,6 +79,8 @@ export interface Relay {
    * they are not wanted.
    */
   located(fixes: readonly LatestFix[], tellsOthers: boolean): void;
+  /** So many bytes of recorded speech are in memory no more. */
+  tapesStored(bytes: number): void;
   /** Whether positions that REST stores are wanted: here, and with `tellsOthers` by another relay. */
   wantsFixes(tellsOthers: boolean): boolean;
   /** Shares talkgroups with the relays on this bus, from before the first session until `left`. */

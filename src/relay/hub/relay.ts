@@ -27,10 +27,11 @@ import { createParking } from '../session/parking.js';
 import type { SessionServices } from '../session/services.js';
 import { Session } from '../session/session.js';
 import { snapshotOf } from '../session/snapshot.js';
+import { createTapes } from '../taping/tapes.js';
 import { createAdmission } from './admission.js';
 import { createArrivals } from './arrivals.js';
 import { drainAll } from './drain.js';
-import { followingPositions } from './following.js';
+import { following } from './following.js';
 import { createMoving } from './moving.js';
 import type { Relay, RelayOptions } from './options.js';
 import { PULSE_MS, startPulse } from './pulse.js';
@@ -78,8 +79,9 @@ export function createRelay(options: RelayOptions): Relay {
   const { loadWindowMs: windowMsMax, loadPercent } = limits;
   const load = createLoad({ clock, windowMsMax, busyFrom: loadPercent / 100, hold: holding.follow });
   const bursts = new Bursts(() => pulse.wake());
+  const tapes = createTapes({ clock, memoryBytes: limits.recordingBytes, handOver: options.taped });
   const onVerdicts = createOutcomes({
-    ...{ fanout, counts, bursts, unixMs },
+    ...{ fanout, counts, bursts, tapes, unixMs },
     talkOf: sessions.talkOf,
     discard: (talk: Talk) => holding.discard(talk.feed, talk),
     answered: sessions.answered,
@@ -94,7 +96,7 @@ export function createRelay(options: RelayOptions): Relay {
     log,
   });
   const presence = createPresence(fanout);
-  const remote = { bursts, fanout, sampling, holding, nowMs };
+  const remote = { bursts, fanout, sampling, holding, tapes, nowMs };
   const sharing: Sharing = createSharing({
     ...{ remote, fanout, presence, shared, fair, clock, log },
     floor: () => floor,
@@ -118,7 +120,7 @@ export function createRelay(options: RelayOptions): Relay {
   });
   const rights: Rights = createRights({
     reads: options.reads,
-    changes: followingPositions(sharing.following(changes), () => positions),
+    changes: following(sharing.following(changes), { positions: () => positions, tapes }),
     clock,
     batch: limits.upgradesLoading,
     waitingMax: handshakesMax,
@@ -223,7 +225,7 @@ export function createRelay(options: RelayOptions): Relay {
     ...{ clock, fair, fanout, floor, sampling, pings, unanswered, log },
     isAlone: () => sharing.cluster() === null && authorityOf === createLocalAuthority,
     fail: sessions.failNumber,
-    often: [rights.expire, (_now, lateMs) => load.measure(lateMs)],
+    often: [rights.expire, tapes.tick, (_now, lateMs) => load.measure(lateMs)],
     seldom: [sharing.presence.announce, (now) => parking.expire(now)],
   });
 
@@ -277,6 +279,7 @@ export function createRelay(options: RelayOptions): Relay {
     },
     wantsFixes: (tellsOthers) =>
       positions.isWanted || (tellsOthers && sharing.cluster()?.areFixesWanted() === true),
+    tapesStored: tapes.stored,
     join: sharing.join,
     async close() {
       closing = true;
@@ -292,6 +295,7 @@ export function createRelay(options: RelayOptions): Relay {
       rights.close();
       positions.close();
       pulse.stop();
+      tapes.flush();
       holding.close();
     },
     left: sharing.close,

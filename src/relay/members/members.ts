@@ -51,6 +51,8 @@ export class Talkgroup {
   encryption: Encryption;
   /** In `required`: a talker with an open emergency may talk in the clear. */
   emergencyMayBeClear: boolean;
+  /** Its bursts are recorded and kept for so many days. 0: they are not recorded. */
+  recordingDays: number;
   floorMode: FloorMode;
   maxTalkMs: number;
   /** Of these settings. It grows with every change, as long as the database loses none. */
@@ -83,6 +85,7 @@ export class Talkgroup {
     this.epochs.set(row.rotation_counter, row.epochs, nowMs);
     this.encryption = row.encryption;
     this.emergencyMayBeClear = row.clear_emergency;
+    this.recordingDays = row.recording_days;
     this.floorMode = row.floor_mode;
     this.maxTalkMs = row.max_talk_ms;
     this.revision = row.revision;

@@ -9,6 +9,7 @@ export const talkgroupChanged = ({
   maxTalkMs,
   encryption,
   emergencyMayBeClear,
+  recordingDays,
 }: Talkgroup) =>
   textOf({
     type: 'TALKGROUP_CHANGED',
@@ -18,6 +19,7 @@ export const talkgroupChanged = ({
     max_talk_ms: maxTalkMs,
     encryption,
     clear_emergency: emergencyMayBeClear,
+    recording_days: recordingDays,
   });
 
 export const keyRotated = (talkgroup: Talkgroup, event: number, nowMs: number) =>

@@ -33,7 +33,7 @@ export interface RightsChanges {
 
 /** Settings of a talkgroup as another relay tells them. */
 export type ToldSettings = Pick<TalkgroupRow, 'revision' | 'floor_mode' | 'max_talk_ms'> &
-  Partial<Pick<TalkgroupRow, 'encryption' | 'clear_emergency'>>;
+  Partial<Pick<TalkgroupRow, 'encryption' | 'clear_emergency' | 'recording_days'>>;
 
 export interface Settler {
   /** What another relay tells, as if it was read. */
@@ -70,7 +70,7 @@ export function createSettler(members: Members, changes: RightsChanges, nowMs: (
     held: Talkgroup,
     row: Omit<TalkgroupRow, 'id' | 'number' | 'rotation_counter' | 'epochs' | 'emergencies'>,
   ): void {
-    const { name, floor_mode, max_talk_ms, revision, encryption, clear_emergency } = row;
+    const { name, floor_mode, max_talk_ms, revision, encryption, clear_emergency, recording_days } = row;
     if (revision < held.revision) held.disproved = Math.max(held.disproved, held.revision);
     held.revision = revision;
     const isSame =
@@ -78,11 +78,13 @@ export function createSettler(members: Members, changes: RightsChanges, nowMs: (
       held.floorMode === floor_mode &&
       held.maxTalkMs === max_talk_ms &&
       held.encryption === encryption &&
-      held.emergencyMayBeClear === clear_emergency;
+      held.emergencyMayBeClear === clear_emergency &&
+      held.recordingDays === recording_days;
     if (isSame) return;
     const before = held.encryption;
     held.encryption = encryption;
     held.emergencyMayBeClear = clear_emergency;
+    held.recordingDays = recording_days;
     const accepted = before === encryption ? [] : changeHearing(held);
     held.name = name;
     held.floorMode = floor_mode;
@@ -182,8 +184,8 @@ export function createSettler(members: Members, changes: RightsChanges, nowMs: (
   }
 
   function adopt(held: Talkgroup, settings: ToldSettings): void {
-    const { name, encryption, emergencyMayBeClear: clear_emergency } = held;
-    change(held, { name, encryption, clear_emergency, ...settings });
+    const { name, encryption, emergencyMayBeClear: clear_emergency, recordingDays: recording_days } = held;
+    change(held, { name, encryption, clear_emergency, recording_days, ...settings });
   }
 
   return { adopt, talkgroup, user, newcomer };

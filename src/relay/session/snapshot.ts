@@ -20,6 +20,7 @@ export const snapshotOf = (
   max_talk_ms: talkgroup.maxTalkMs,
   encryption: talkgroup.encryption,
   clear_emergency: talkgroup.emergencyMayBeClear,
+  recording_days: talkgroup.recordingDays,
   talk_counter: talkgroup.epochs.talkCounter(nowMs),
   use_in_ms: talkgroup.epochs.useInMs(nowMs),
   may_have_keys: mayHaveKeys,

@@ -123,6 +123,7 @@ export class Uplink {
     if (services.sampling.isArmed) services.sampling.take(nowMs, message.byteLength, isSent ? null : feed);
     if (feed.held !== null) services.holding.keep(feed, talk, message, nowMs);
     if (feed.elsewhere !== null) feed.elsewhere.frame(talk, message, nowMs);
+    if (talk.tape !== null) talk.tape.frame(view, talk.frames);
     if ((flags & END) === 0) return;
     services.floor.release(talk, 'released', nowMs);
     talk.endedAtMs = nowMs;

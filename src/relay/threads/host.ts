@@ -4,6 +4,7 @@ import type { Notice, Question } from '../../db/notice.js';
 import { ConfigError } from '../../errors.js';
 import { LOOP_DELAYS_MS, newHistogram, observe } from '../../histogram.js';
 import type { RelayFigures, RelaySide } from '../relay-side.js';
+import type { Batch } from '../taping/batch.js';
 import type { Listening } from '../websocket/engine.js';
 import type { Renewal } from '../websocket/renewals.js';
 import { createHandOver } from './hand-over.js';
@@ -44,10 +45,14 @@ export interface ThreadOptions {
   readonly name: string;
   /** Called when the thread failed, or ended by itself: without a relay the process has no purpose. */
   readonly onDeath: (error: Error) => void;
+  /** Takes recorded speech, and calls `stored` with bytes of it that are in memory no more. */
+  readonly taped: Taped;
 }
 
+export type Taped = (batch: Batch, stored: (bytes: number) => void) => void;
+
 /** Starts the thread. */
-export function startRelayThread({ data, name, onDeath }: ThreadOptions): RelayThread {
+export function startRelayThread({ data, name, onDeath, taped }: ThreadOptions): RelayThread {
   const worker = new Worker(new URL('./thread.js', import.meta.url), {
     name,
     workerData: data,
@@ -92,6 +97,8 @@ export function startRelayThread({ data, name, onDeath }: ThreadOptions): RelayT
         return;
       case 'located':
         return handOver.taken();
+      case 'taped':
+        return taped(message.batch, (bytes) => say({ kind: 'stored', bytes }));
       case 'started':
         return answerStart?.resolve();
       case 'unstartable':

@@ -7,6 +7,7 @@ import type { LatestFix } from '../../protocol/fix.js';
 import type { ThreadFigures } from '../../thread-figures.js';
 import type { Handshakes, ThreadPlace } from '../compose.js';
 import type { RelayFigures } from '../relay-side.js';
+import type { Batch } from '../taping/batch.js';
 import type { Listening } from '../websocket/engine.js';
 import type { Renewal, RenewedCertificate } from '../websocket/renewals.js';
 
@@ -31,13 +32,17 @@ export type ToThread =
   | { readonly kind: 'gap' }
   /** Positions that REST has stored. It answers with `located`. `dropped`: so many were not handed over before. */
   | { readonly kind: 'fixes'; readonly fixes: readonly LatestFix[]; readonly dropped: number }
-  | { readonly kind: 'present'; readonly certificate: RenewedCertificate };
+  | { readonly kind: 'present'; readonly certificate: RenewedCertificate }
+  /** So many bytes of recorded speech are in memory no more. */
+  | { readonly kind: 'stored'; readonly bytes: number };
 
 export type FromThread =
   | { readonly kind: 'listening'; readonly port: number }
   | { readonly kind: 'refused'; readonly message: string }
   | { readonly kind: 'acknowledged'; readonly id: string }
   | { readonly kind: 'located' }
+  /** Recorded speech to be stored. It answers with `stored`. The bytes of its parts are transferred. */
+  | { readonly kind: 'taped'; readonly batch: Batch }
   | Beat
   | ThreadTold
   | { readonly kind: 'started' }

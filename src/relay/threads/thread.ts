@@ -22,6 +22,11 @@ const relay = composeRelay({
   database,
   verifyToken: createTokenVerifier(tokenKeys),
   place,
+  taped: (batch) =>
+    parentPort?.postMessage(
+      { kind: 'taped', batch },
+      batch.parts.map(({ bytes }) => bytes.buffer),
+    ),
   log,
 });
 
@@ -74,6 +79,8 @@ port.on('message', (message: ToThread) => {
       relay.missedFixes(message.dropped);
       relay.located(message.fixes);
       return say({ kind: 'located' });
+    case 'stored':
+      return relay.stored(message.bytes);
     case 'figures':
       void relay
         .figures()

@@ -7,7 +7,7 @@ import { ConfigError } from '../../errors.js';
 import type { ThreadPlace } from '../compose.js';
 import type { RelayFigures, RelaySide } from '../relay-side.js';
 import type { Renewal } from '../websocket/renewals.js';
-import { type RelayThread, startRelayThread } from './host.js';
+import { type RelayThread, startRelayThread, type Taped } from './host.js';
 import type { ThreadData } from './messages.js';
 import { guardPort, type PortGuard } from './port-guard.js';
 
@@ -15,6 +15,7 @@ export interface ThreadsOptions extends Omit<ThreadData, 'place'> {
   /** Of the main thread, which listens for change notifications when there are several threads. */
   readonly database: Database;
   readonly log: { warn(fields: object, message: string): void };
+  readonly taped: Taped;
   /** Called when a thread failed or ended by itself. Another call may follow while the process ends. */
   readonly onDeath: (error: Error) => void;
 }
@@ -24,11 +25,11 @@ export interface ThreadsOptions extends Omit<ThreadData, 'place'> {
  * port.
  */
 export function startRelayThreads(options: ThreadsOptions): RelaySide {
-  const { config, handshakes, url, tokenKeys, onDeath } = options;
+  const { config, handshakes, url, tokenKeys, taped, onDeath } = options;
   // The keys of the secrets stay on the main thread.
   const data = { config: { ...config, SECRETS_KEY: [] }, handshakes, url, tokenKeys };
   if (config.RELAY_THREADS > 1) return startSharing(data, options);
-  const thread = startRelayThread({ data: { ...data, place: null }, name: 'relay', onDeath });
+  const thread = startRelayThread({ data: { ...data, place: null }, name: 'relay', taped, onDeath });
   return { ...thread, figures: async () => asList(await thread.figures()) };
 }
 
@@ -44,7 +45,7 @@ export function checkSharing(platform: NodeJS.Platform): void {
 
 function startSharing(
   data: Omit<ThreadData, 'place'>,
-  { database, log, onDeath }: ThreadsOptions,
+  { database, taped, log, onDeath }: ThreadsOptions,
 ): RelaySide {
   checkSharing(process.platform);
   const { config, url } = data;
@@ -52,6 +53,7 @@ function startSharing(
     startRelayThread({
       data: { ...data, place },
       name: place.name,
+      taped,
       onDeath,
     }),
   );

@@ -196,6 +196,7 @@ export const ALPHA: Snapshot = {
   rotation_counter: 0,
   encryption: 'allowed',
   clear_emergency: true,
+  recording_days: 0,
   talk_counter: 0,
   use_in_ms: 0,
   may_have_keys: false,

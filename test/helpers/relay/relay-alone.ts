@@ -2,6 +2,7 @@
 import type { UserId } from '../../../src/ids.js';
 import { type Clock, systemClock } from '../../../src/relay/clock.js';
 import type { Peer } from '../../../src/relay/delivery/peer.js';
+import type { Taping } from '../../../src/relay/floor/taping.js';
 import type { Claims } from '../../../src/relay/hub/admission.js';
 import type { From } from '../../../src/relay/hub/rejections.js';
 import { createRelay, type Relay, type RelayOptions } from '../../../src/relay/hub/relay.js';
@@ -46,6 +47,7 @@ export const relayAlone = (
       lagPingMs: 1000,
       loadWindowMs: 60,
       loadPercent: 85,
+      recordingBytes: 0,
       resumeMs: 0,
       sessionsParked: 1,
       drainMs: 0,
@@ -56,6 +58,7 @@ export const relayAlone = (
     },
     emergencyWrites: { raise: async () => null, acknowledge: async () => null, clear: async () => 'unknown' },
     storeFix: async () => true,
+    taped() {},
     storeReport: async () => {},
     positionReads: {
       ofTalkgroup: async () => ({ devices: [], total: 0 }),
@@ -68,6 +71,9 @@ export const relayAlone = (
     },
     ...needed,
   });
+
+/** Nothing is recorded. */
+export const noTapes: Taping = { begin: () => null, goOn: () => null, endMoved() {} };
 
 /** A socket that takes everything and says nothing. */
 export const quietPeer = (over: Partial<Peer> = {}): Peer => ({

@@ -16,6 +16,7 @@ export const talkgroupRow = (over: Partial<MemberTalkgroupRow> = {}): MemberTalk
   revision: 0,
   encryption: 'allowed',
   clear_emergency: true,
+  recording_days: 0,
   epochs: null,
   may_have_keys: false,
   emergencies: [],

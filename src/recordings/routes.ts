@@ -1,0 +1,146 @@
+// Serves recordings by REST: list, one, its frames, erase.
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
+import type { Database } from '../db/client.js';
+import { AppError } from '../errors.js';
+import { firstOrNext, pageOf } from '../http/paging.js';
+import { answers, Ok, ok } from '../http/schemas.js';
+import { readId, type TalkgroupId, type UserId } from '../ids.js';
+import { readRecordingId } from '../protocol/recording-id.js';
+import { eraseRecording } from './erasing.js';
+import { type Access, framesOf, recording, recordingsOf } from './reading.js';
+import { Frames, OneRecording, RecordingInPath, RecordingList, RecordingQuery, readTime } from './schemas.js';
+
+export interface RecordingOptions {
+  readonly database: Database;
+  readonly access: Access;
+}
+
+/** Recordings that are read at once on a node, of up to 4 MiB each. */
+const DOWNLOADS_MAX = 4;
+
+/** The routes under /recordings. */
+export const recordingRoutes =
+  ({ database, access }: RecordingOptions): FastifyPluginAsyncTypebox =>
+  async (app) => {
+    const tags = ['recordings'];
+    const hears =
+      'A member hears what was said since it joined, and of a time in which encryption was required only with the keys of that time. An administrator hears everything.';
+
+    const list = {
+      config: { access: 'user', refusals: ['talkgroup_not_found'], badRequests: ['unstorable_text'] },
+      schema: {
+        operationId: 'listRecordings',
+        summary: 'List the recordings of a talkgroup',
+        description: `The answer is always one page, the newest first. ${hears}`,
+        tags,
+        querystring: RecordingQuery,
+        response: answers(RecordingList),
+      },
+    } as const;
+
+    app.get('/recordings', list, async ({ query, user, deadline }, reply) => {
+      const time = (text: string | undefined) => (text === undefined ? null : readTime(text));
+      const page = firstOrNext(query);
+      const rows = await recordingsOf(
+        database,
+        deadline,
+        { user: user.sub, access },
+        {
+          talkgroup: readId(query.talkgroup_id) as TalkgroupId | null,
+          user: readId(query.user_id) as UserId | null,
+          talker: query.talker ?? null,
+          since: time(query.since),
+          until: time(query.until),
+          isEmergency: query.emergency !== undefined,
+          isOldestFirst: query.order === 'oldest',
+          page,
+        },
+      );
+      if (rows === null) throw new AppError('talkgroup_not_found');
+      reply.header('cache-control', 'no-store');
+      return pageOf(page, 'recordings', { rows, idOf: ({ recording_id }) => recording_id });
+    });
+
+    const one = {
+      config: { access: 'user', refusals: ['recording_not_found'] },
+      schema: {
+        operationId: 'getRecording',
+        summary: 'Read one recording',
+        description: hears,
+        tags,
+        params: RecordingInPath,
+        response: answers(OneRecording),
+      },
+    } as const;
+
+    app.get('/recordings/:id', one, async ({ params, user, deadline }, reply) => {
+      const id = idIn(params);
+      const found = await recording(database, deadline, { user: user.sub, access }, id);
+      if (found === null) throw new AppError('recording_not_found');
+      reply.header('cache-control', 'no-store');
+      return { recording: found };
+    });
+
+    const frames = {
+      // Fastify would run the handler for HEAD as well, and note that somebody listened.
+      exposeHeadRoute: false,
+      config: {
+        access: 'user',
+        refusals: ['recording_not_found', 'recording_erased', 'too_many_downloads', 'outcome_unknown'],
+      },
+      schema: {
+        operationId: 'getRecordingFrames',
+        summary: 'Hear a recording',
+        description: `The frames as they were relayed, encrypted ones as well. The service notes who listened. ${hears}`,
+        tags,
+        produces: ['application/octet-stream'],
+        params: RecordingInPath,
+        response: answers(Frames),
+      },
+    } as const;
+
+    let downloads = 0;
+    app.get('/recordings/:id/frames', frames, async ({ params, user, deadline }, reply) => {
+      const id = idIn(params);
+      if (downloads >= DOWNLOADS_MAX) throw new AppError('too_many_downloads');
+      downloads++;
+      const found = await framesOf(database, deadline, { user: user.sub, access }, id).finally(() => {
+        downloads--;
+      });
+      if (found === null) throw new AppError('recording_not_found');
+      if (found === 'erased') throw new AppError('recording_erased');
+      return reply
+        .header('cache-control', 'no-store')
+        .header('accept-ranges', 'none')
+        .type('application/octet-stream')
+        .send(found);
+    });
+
+    const erase = {
+      config: { access: 'admin', refusals: ['recording_not_found', 'outcome_unknown'] },
+      schema: {
+        operationId: 'eraseRecording',
+        summary: 'Erase a recording',
+        description:
+          'Its speech and the name of its talker are gone at once for every reader, and from the tables within two minutes. The entry stays in lists until it expires. Backups keep what they have.',
+        tags,
+        params: RecordingInPath,
+        response: answers(Ok),
+      },
+    } as const;
+
+    app.delete('/recordings/:id', erase, async ({ params, actor, user, deadline }) => {
+      const isErased = await eraseRecording(database, deadline, {
+        id: idIn(params),
+        by: { ...actor, id: user.sub },
+      });
+      if (!isErased) throw new AppError('recording_not_found');
+      return ok;
+    });
+  };
+
+/** A malformed id names nothing. */
+function idIn({ id }: { readonly id: string }): string {
+  if (readRecordingId(id) === null) throw new AppError('recording_not_found');
+  return id;
+}

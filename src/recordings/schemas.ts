@@ -1,0 +1,131 @@
+// Declares recordings as clients see them.
+import { EXAMPLE } from '../examples.js';
+import { limitInQuery, OnePage } from '../http/paging.js';
+import { Id, idInPath, SHOWN_AS, TEXT_CHARACTERS_MAX, Timestamp } from '../http/schemas.js';
+import { readId } from '../ids.js';
+import { Codec, Crypto } from '../protocol/bodies.js';
+import { Type } from '../typebox.js';
+
+const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =>
+  Type.Union([type, Type.Null()]);
+
+export const Recording = Type.Object(
+  {
+    recording_id: Type.String({
+      format: 'uuid',
+      description: 'Follows from start, session, burst and piece. Ids sort by time.',
+    }),
+    talkgroup_id: Id,
+    talkgroup_name: Type.String({ description: 'When the recording began.' }),
+    session: Type.Integer(),
+    burst: Type.Integer(),
+    piece: Type.Integer({ description: 'From 0. A burst longer than 10 minutes has several.' }),
+    user_id: Nullable(Id),
+    username: Nullable(Type.String({ description: 'When the recording began. null: erased.' })),
+    started_at: Timestamp,
+    expires_at: Timestamp,
+    duration_ms: Nullable(Type.Integer({ description: 'null while it runs.' })),
+    frames: Nullable(Type.Integer({ description: 'Frames that were relayed. null while it runs.' })),
+    stored_frames: Type.Integer(),
+    missing: Nullable(Type.Integer({ description: 'Frames that were relayed and are not stored.' })),
+    missing_because: Type.Record(Type.String(), Type.Integer(), {
+      description:
+        'Missing frames by reason. `memory_full`: the database was away for too long. `storage_full`: the cap is reached. `failed`: they could not be stored. `erased`: an administrator erased them. A reason may be unknown.',
+    }),
+    code: Nullable(
+      Type.String({
+        description:
+          'Why the burst ended, as in TALK_ENDED. `continues`: the next piece follows. `switched_off`: the talkgroup is not recorded any more. `unknown`: its relay was killed.',
+      }),
+    ),
+    priority: Type.Integer(),
+    emergency: Type.Boolean(),
+    codec: Type.Optional(Codec),
+    crypto: Type.Optional(Crypto),
+    erased_at: Nullable(Timestamp),
+  },
+  { title: 'Recording' },
+);
+
+const example = {
+  recording_id: '019ab3c2-7a10-7000-8000-000401000000',
+  talkgroup_id: EXAMPLE.talkgroup,
+  talkgroup_name: 'Fire 1',
+  ...{ session: 1026, burst: 1, piece: 0, user_id: EXAMPLE.user, username: 'ann' },
+  ...{ started_at: EXAMPLE.at, expires_at: EXAMPLE.at, duration_ms: 4000 },
+  ...{ frames: 200, stored_frames: 200, missing: 0, missing_because: {}, code: 'released' },
+  ...{ priority: 1, emergency: false, erased_at: null },
+};
+
+export const OneRecording = Type.Object(
+  { recording: Recording },
+  { title: 'OneRecording', description: 'The recording.', examples: [{ recording: example }] },
+);
+
+export const RecordingList = OnePage(
+  { recordings: Type.Array(Recording) },
+  {
+    title: 'RecordingList',
+    description: 'One page of recordings.',
+    examples: [{ recordings: [example], next: null }],
+  },
+);
+
+const IdInQuery = (description: string) =>
+  Type.Optional(
+    Type.Refine(
+      Type.String({ description, [SHOWN_AS]: { type: 'string', format: 'uuid' } }),
+      (text) => readId(text) !== null,
+      () => 'must be an id',
+    ),
+  );
+
+const TimeInQuery = (description: string) =>
+  Type.Optional(
+    Type.Refine(
+      Type.String({ description, [SHOWN_AS]: { type: 'string', format: 'date-time' } }),
+      (text) => readTime(text) !== null,
+      () => 'must be a time in ISO 8601 with a zone',
+    ),
+  );
+
+const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
+
+/** Unix time (ms). null: no time with a zone, or one before 1970. */
+export function readTime(text: string): number | null {
+  const atMs = TIME.test(text) ? Date.parse(text) : Number.NaN;
+  return atMs >= 0 ? Math.floor(atMs) : null;
+}
+
+export const RecordingQuery = Type.Object({
+  talkgroup_id: IdInQuery('The talkgroup. Only an administrator may leave it out.'),
+  user_id: IdInQuery('Only recordings of this talker.'),
+  talker: Type.Optional(
+    Type.String({
+      maxLength: TEXT_CHARACTERS_MAX,
+      description: 'Only recordings of the talker with this username, exactly as it was then.',
+    }),
+  ),
+  since: TimeInQuery('Only recordings that began then or later.'),
+  until: TimeInQuery('Only recordings that began before.'),
+  emergency: Type.Optional(
+    Type.Enum(['true'], { description: '`true`: only calls of users with an open emergency.' }),
+  ),
+  order: Type.Optional(
+    Type.Enum(['newest', 'oldest'], { description: 'Which come first. Without it the newest.' }),
+  ),
+  limit: limitInQuery({ maximum: 200, preset: 100 }),
+  after: IdInQuery(
+    'The page begins after this id, which need not exist any more. Send `next` of the last page.',
+  ),
+});
+
+export const RecordingInPath = idInPath('Id of the recording.', example.recording_id);
+
+/** A sequence of frames. */
+export const Frames = Type.Unsafe<Buffer>({
+  type: 'string',
+  format: 'binary',
+  description:
+    'The frames as clients get them. Each has its length in front, a big-endian number of two bytes.',
+});
