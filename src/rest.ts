@@ -32,7 +32,12 @@ import { userRoutes } from './users/routes.js';
 export interface RestParts {
   readonly config: Pick<
     Config,
-    'PASSWORD_MIN_LENGTH' | 'REGISTRATION' | 'TALKGROUP_DIRECTORY' | 'ADMIN_USERNAME' | 'RECORDING_ACCESS'
+    | 'PASSWORD_MIN_LENGTH'
+    | 'REGISTRATION'
+    | 'TALKGROUP_DIRECTORY'
+    | 'ADMIN_USERNAME'
+    | 'RECORDING_ACCESS'
+    | 'RECORDING_GB'
   > &
     ConsoleSettings;
   readonly database: Database;
@@ -46,6 +51,8 @@ export interface RestParts {
   /** Whether every relay of the service rejects clear audio where encryption is required. */
   readonly isEnforced: () => Promise<boolean>;
   readonly storeFix: StoreFix;
+  /** The speech of a recording was read. */
+  readonly wasRead: () => void;
   /** Port of the relay, once it listens. */
   readonly wsPort: () => number;
   /** Of the built console, for tests. */
@@ -55,7 +62,7 @@ export interface RestParts {
 /** The routes of all features. Until one is called, they use only the settings. */
 export function restRoutes(parts: RestParts) {
   const { config, database, tell, lists, passwords, limits, keyring } = parts;
-  const { sealing, proofs, isEnforced, storeFix, wsPort, consoleFolder } = parts;
+  const { sealing, proofs, isEnforced, storeFix, wasRead, wsPort, consoleFolder } = parts;
   const { PASSWORD_MIN_LENGTH: passwordLengthMin, REGISTRATION: registration } = config;
   return [
     authRoutes({
@@ -70,6 +77,7 @@ export function restRoutes(parts: RestParts) {
     talkgroupRoutes({
       ...{ database, tell, lists, keyring, isEnforced },
       directory: config.TALKGROUP_DIRECTORY,
+      records: config.RECORDING_GB > 0,
     }),
     deviceRoutes({ database, tell, lists }),
     linkRoutes({ database, tell }),
@@ -81,7 +89,7 @@ export function restRoutes(parts: RestParts) {
       proveOwner: createOwnPassword({ database, passwords, limits }),
     }),
     emergencyRoutes({ database, tell, lists }),
-    recordingRoutes({ database, access: config.RECORDING_ACCESS }),
+    recordingRoutes({ database, access: config.RECORDING_ACCESS, wasRead }),
     discoveryRoutes({ config, wsPort }),
     consoleRoutes({ config, wsPort, folder: consoleFolder }),
   ];

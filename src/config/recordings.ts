@@ -8,7 +8,7 @@ export const recordingSettings = {
     level: 'basic',
     unit: 'choice',
     default: 'members',
-    description: 'Who may list and hear recordings.',
+    description: 'Users that may list and hear recordings.',
     notes:
       '`members`: members hear what was said after they joined, and administrators hear everything. `admin`: administrators alone.',
   }),
@@ -19,7 +19,7 @@ export const recordingSettings = {
     maximum: MANY,
     default: 20,
     description: 'Largest amount of recorded speech in the database.',
-    beyond: 'The service stores that somebody talked, and not what was said.',
+    beyond: 'The service stores the entries of recordings, and no speech.',
     notes:
       'It deletes nothing early. The amount is an estimate of the database, taken every 5 minutes. At 0 this node records nothing.',
   }),

@@ -67,7 +67,7 @@ function section(document: Document, operation: Described, everywhere: readonly 
   const body = requestBody?.content['application/json'];
   const success = resolve(document, operation.responses[200]);
   const answer = success.content['application/json'];
-  const fields = rowsOf(document, answer.schema);
+  const fields = answer === undefined ? [] : rowsOf(document, answer.schema);
   const own = errorsOf(document, operation).filter(
     ({ code }) => !everywhere.some((common) => common.code === code),
   );
@@ -87,7 +87,7 @@ function section(document: Document, operation: Described, everywhere: readonly 
         ]),
     `Answer 200: ${success.description}`,
     ...(fields.length <= 1 ? [] : [table(['field', 'type', 'always', 'meaning'], fields)]),
-    json(answer),
+    ...(answer === undefined ? [] : [json(answer)]),
     ...(own.length === 0 ? [] : ['Errors:', table(['status', 'code', 'text'], own.map(cellsOfError))]),
   ];
 }

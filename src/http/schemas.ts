@@ -24,6 +24,19 @@ export const Failure = Type.Object({ error: Type.String() });
 export const answers = <Success extends TSchema>(success: Success) =>
   ({ 200: success, '4xx': Failure, '5xx': Failure }) as const;
 
+/** The answers of a route that sends bytes. */
+export const answersWithBytes = (description: string) =>
+  ({
+    200: {
+      description,
+      content: {
+        'application/octet-stream': { schema: Type.Unsafe<Buffer>({ type: 'string', format: 'binary' }) },
+      },
+    },
+    '4xx': Failure,
+    '5xx': Failure,
+  }) as const;
+
 /** A UUID. */
 export const Id = Type.String({ format: 'uuid' });
 /** A time in ISO 8601. */

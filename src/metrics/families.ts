@@ -5,6 +5,7 @@ import type { Family } from './family.js';
 import { httpFamilies } from './http-families.js';
 import { keyFamilies } from './key-families.js';
 import { processFamilies, serviceFamilies } from './process-families.js';
+import { recordingFamilies } from './recording-families.js';
 import { relayFamilies } from './relay-families.js';
 
 /** All metrics. Label values come from the code, such as a reason or a route template, never from a client. */
@@ -15,5 +16,6 @@ export const families: readonly Family[] = [
   ...databaseFamilies,
   ...httpFamilies,
   ...keyFamilies,
+  ...recordingFamilies,
   ...processFamilies,
 ];

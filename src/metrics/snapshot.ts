@@ -6,6 +6,7 @@ import type { DatabaseFigures } from '../db/client.js';
 import type { FixCounts } from '../gps/counts.js';
 import type { HttpCounts } from '../http/counts.js';
 import type { KeyFigures } from '../keys/serving.js';
+import type { RecordingFigures } from '../recordings/serving.js';
 import type { RelayFigures } from '../relay/relay-side.js';
 import type { ThreadFigures } from '../thread-figures.js';
 import type { Presented } from '../tls/renewal.js';
@@ -22,6 +23,7 @@ export interface Snapshot {
   readonly http: HttpCounts;
   readonly keys: KeyFigures;
   readonly audit: AuditFigures;
+  readonly recordings: RecordingFigures;
   readonly passwords: ReturnType<Passwords['figures']>;
   readonly limits: Pick<Limits, 'counts' | 'forgotten'>;
   /** Positions reported by REST. */

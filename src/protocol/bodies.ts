@@ -202,7 +202,7 @@ export const Snapshot = Type.Object(
     max_talk_ms: described(Int, 'talk limit T2 of `single` and `broadcast`, 0: none'),
     encryption: described(Type.Enum(encryptions), 'see Keys'),
     clear_emergency: described(Type.Boolean(), 'in `required`: an emergency may be talked in the clear'),
-    recording_days: described(Int, 'speech is recorded and kept for so many days, 0: it is not recorded'),
+    recording_days: described(Int, 'days for which its speech is kept, 0: it is not recorded'),
     talk_counter: described(Int, 'rotation counter of the key to talk with now'),
     use_in_ms: described(Int, 'time until `rotation_counter` is the one to talk with'),
     may_have_keys: described(Type.Boolean(), 'in `required`: whether the user gets keys and audio'),

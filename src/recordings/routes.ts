@@ -3,16 +3,19 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
 import { AppError } from '../errors.js';
 import { firstOrNext, pageOf } from '../http/paging.js';
-import { answers, Ok, ok } from '../http/schemas.js';
+import { answers, answersWithBytes, Ok, ok } from '../http/schemas.js';
 import { readId, type TalkgroupId, type UserId } from '../ids.js';
 import { readRecordingId } from '../protocol/recording-id.js';
-import { eraseRecording } from './erasing.js';
-import { type Access, framesOf, recording, recordingsOf } from './reading.js';
-import { Frames, OneRecording, RecordingInPath, RecordingList, RecordingQuery, readTime } from './schemas.js';
+import { framesIn, recordingOf } from './reading/shown.js';
+import { type Access, readRecording, readRecordings, readSpeech } from './reading/store.js';
+import { OneRecording, RecordingInPath, RecordingList, RecordingQuery, readTime } from './schemas.js';
+import { eraseRecording } from './upkeep/store.js';
 
 export interface RecordingOptions {
   readonly database: Database;
   readonly access: Access;
+  /** The speech of a recording was read. */
+  readonly wasRead: () => void;
 }
 
 /** Recordings that are read at once on a node, of up to 4 MiB each. */
@@ -20,7 +23,7 @@ const DOWNLOADS_MAX = 4;
 
 /** The routes under /recordings. */
 export const recordingRoutes =
-  ({ database, access }: RecordingOptions): FastifyPluginAsyncTypebox =>
+  ({ database, access, wasRead }: RecordingOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
     const tags = ['recordings'];
     const hears =
@@ -41,7 +44,7 @@ export const recordingRoutes =
     app.get('/recordings', list, async ({ query, user, deadline }, reply) => {
       const time = (text: string | undefined) => (text === undefined ? null : readTime(text));
       const page = firstOrNext(query);
-      const rows = await recordingsOf(
+      const rows = await readRecordings(
         database,
         deadline,
         { user: user.sub, access },
@@ -58,7 +61,10 @@ export const recordingRoutes =
       );
       if (rows === null) throw new AppError('talkgroup_not_found');
       reply.header('cache-control', 'no-store');
-      return pageOf(page, 'recordings', { rows, idOf: ({ recording_id }) => recording_id });
+      return pageOf(page, 'recordings', {
+        rows: rows.map(recordingOf),
+        idOf: ({ recording_id }) => recording_id,
+      });
     });
 
     const one = {
@@ -75,10 +81,10 @@ export const recordingRoutes =
 
     app.get('/recordings/:id', one, async ({ params, user, deadline }, reply) => {
       const id = idIn(params);
-      const found = await recording(database, deadline, { user: user.sub, access }, id);
+      const found = await readRecording(database, deadline, { user: user.sub, access }, id);
       if (found === null) throw new AppError('recording_not_found');
       reply.header('cache-control', 'no-store');
-      return { recording: found };
+      return { recording: recordingOf(found) };
     });
 
     const frames = {
@@ -93,9 +99,10 @@ export const recordingRoutes =
         summary: 'Hear a recording',
         description: `The frames as they were relayed, encrypted ones as well. The service notes who listened. ${hears}`,
         tags,
-        produces: ['application/octet-stream'],
         params: RecordingInPath,
-        response: answers(Frames),
+        response: answersWithBytes(
+          'The frames as clients get them. Each has its length in front, a big-endian number of two bytes.',
+        ),
       },
     } as const;
 
@@ -104,16 +111,17 @@ export const recordingRoutes =
       const id = idIn(params);
       if (downloads >= DOWNLOADS_MAX) throw new AppError('too_many_downloads');
       downloads++;
-      const found = await framesOf(database, deadline, { user: user.sub, access }, id).finally(() => {
+      const found = await readSpeech(database, deadline, { user: user.sub, access }, id).finally(() => {
         downloads--;
       });
       if (found === null) throw new AppError('recording_not_found');
       if (found === 'erased') throw new AppError('recording_erased');
+      wasRead();
       return reply
         .header('cache-control', 'no-store')
         .header('accept-ranges', 'none')
         .type('application/octet-stream')
-        .send(found);
+        .send(framesIn(id, found));
     });
 
     const erase = {
@@ -122,7 +130,7 @@ export const recordingRoutes =
         operationId: 'eraseRecording',
         summary: 'Erase a recording',
         description:
-          'Its speech and the name of its talker are gone at once for every reader, and from the tables within two minutes. The entry stays in lists until it expires. Backups keep what they have.',
+          'No client gets its speech and the name of its talker any more, and within two minutes the tables do not have the speech. The entry stays in lists until it expires. Backups keep what they have.',
         tags,
         params: RecordingInPath,
         response: answers(Ok),

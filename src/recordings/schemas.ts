@@ -121,11 +121,3 @@ export const RecordingQuery = Type.Object({
 });
 
 export const RecordingInPath = idInPath('Id of the recording.', example.recording_id);
-
-/** A sequence of frames. */
-export const Frames = Type.Unsafe<Buffer>({
-  type: 'string',
-  format: 'binary',
-  description:
-    'The frames as clients get them. Each has its length in front, a big-endian number of two bytes.',
-});

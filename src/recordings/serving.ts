@@ -2,9 +2,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../db/client.js';
 import { deadlineIn, REQUEST_MS } from '../db/deadline.js';
-import { DELETED_AT_ONCE, deleteOldRecordings, storedBytes } from './erasing.js';
-import { createIntake, type IntakeOptions, type RecorderCounts } from './intake.js';
-import { storeRecordings } from './store.js';
+import { createIntake, type IntakeOptions, type RecorderCounts } from './intake/intake.js';
+import { storeRecordings } from './intake/store.js';
+import { DELETED_AT_ONCE, deleteOldRecordings, storedBytes } from './upkeep/store.js';
 
 export interface ServingOptions {
   readonly config: { readonly RECORDING_GB: number };
@@ -17,6 +17,9 @@ export interface RecordingFigures extends RecorderCounts {
   readonly waitingBytes: number;
   readonly oldestWaitingMs: number;
   readonly storedBytes: number;
+  readonly bytesMax: number;
+  /** Recordings of which the speech was read here. */
+  readonly reads: number;
 }
 
 const GB = 1e9;
@@ -33,6 +36,7 @@ const CLOSE_MS = 1000;
 export function openRecordings({ config, database, log }: ServingOptions) {
   const bytesMax = config.RECORDING_GB * GB;
   let bytes = 0;
+  let reads = 0;
   let isNearlyFull = false;
   let isClosed = false;
   let timers: NodeJS.Timeout[] = [];
@@ -77,7 +81,11 @@ export function openRecordings({ config, database, log }: ServingOptions) {
       void look(deleteOld);
       if (bytesMax > 0) void look(lookAtAmount);
     },
-    figures: (): RecordingFigures => ({ ...intake.figures(), storedBytes: bytes }),
+    /** The speech of a recording was read. */
+    wasRead(): void {
+      reads++;
+    },
+    figures: (): RecordingFigures => ({ ...intake.figures(), storedBytes: bytes, bytesMax, reads }),
     async close(): Promise<void> {
       isClosed = true;
       for (const timer of timers) clearInterval(timer);

@@ -35,11 +35,21 @@ export interface TalkgroupOptions {
   readonly directory: 'all' | 'admin';
   /** Whether every relay of the service rejects clear audio where encryption is required. */
   readonly isEnforced: () => Promise<boolean>;
+  /** Whether this node may record. */
+  readonly records: boolean;
 }
 
 /** The routes under /talkgroups, and GET /admin/talkgroups. */
 export const talkgroupRoutes =
-  ({ database, tell, lists, keyring, directory, isEnforced }: TalkgroupOptions): FastifyPluginAsyncTypebox =>
+  ({
+    database,
+    tell,
+    lists,
+    keyring,
+    directory,
+    isEnforced,
+    records,
+  }: TalkgroupOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
     const tags = ['talkgroups'];
 
@@ -128,14 +138,14 @@ export const talkgroupRoutes =
     const set = {
       config: {
         access: 'admin',
-        refusals: [...refusals, 'no_secrets_key', 'not_enforced'],
+        refusals: [...refusals, 'no_secrets_key', 'not_enforced', 'recording_off'],
         badRequests: ['unstorable_text'],
       },
       schema: {
         operationId: 'changeTalkgroup',
         summary: 'Change the settings of a talkgroup',
         description:
-          'A field that is left out keeps its value. A new floor mode is in force when the service answers. A talkgroup that begins to require encryption rotates its keys, and its present members may have them. It needs `SECRETS_KEY`. Connected members receive TALKGROUP_CHANGED.',
+          'A field that is left out keeps its value. A new floor mode is in force when the service answers. A talkgroup that begins to require encryption rotates its keys, and its present members may have them. It needs `SECRETS_KEY`. Connected members receive TALKGROUP_CHANGED. A new number of `recording_days` counts for what is recorded from then on.',
         tags,
         params: TalkgroupInPath,
         body: TalkgroupSettings,
@@ -146,6 +156,7 @@ export const talkgroupRoutes =
     app.patch('/talkgroups/:id', set, async ({ params, body, actor: by, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'talkgroup_changed', talkgroup });
+      if ((body.recording_days ?? 0) > 0 && !records) throw new AppError('recording_off');
       if (body.encryption === 'required') {
         if (keyring.wrapsWith === null) throw new AppError('no_secrets_key');
         if (!(await isEnforced())) throw new AppError('not_enforced');

@@ -26,7 +26,7 @@ const RecordingDays = Type.Integer({
   minimum: 0,
   maximum: 3650,
   description:
-    'How long its speech is kept, in days. 0: it is not recorded. A change keeps what is stored as it is.',
+    'How long its speech is kept, in days. 0: it is not recorded. Stored recordings keep their time after a change.',
 });
 
 const MaxTalkMs = Type.Refine(

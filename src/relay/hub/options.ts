@@ -2,6 +2,7 @@
 import type { Notice, Question } from '../../db/notice.js';
 import type { RelayReport } from '../../db/session-reports.js';
 import type { LatestFix } from '../../protocol/fix.js';
+import type { Batch } from '../../protocol/recording-batch.js';
 import type { Clock } from '../clock.js';
 import type { ClusterFigures } from '../cluster/counts.js';
 import type { Churn } from '../delivery/churn.js';
@@ -17,7 +18,6 @@ import type { RequestServices } from '../requests/asker.js';
 import type { RightsReads } from '../rights/rights.js';
 import type { SessionLimits } from '../session/services.js';
 import type { Session } from '../session/session.js';
-import type { Batch } from '../taping/batch.js';
 import type { Admission, Claims, Handshake, Seat } from './admission.js';
 import type { Joining } from './sharing.js';
 

@@ -2,13 +2,20 @@
 // a second what is due is handed over, to be stored by the main thread. A frame looks up no map and reads no clock.
 import type { EndCode } from '../../protocol/codes.js';
 import { EMERGENCY, HEADER_BYTES } from '../../protocol/frame.js';
+import type {
+  Batch,
+  Lost,
+  Part,
+  RecordingEnd,
+  RecordingHead,
+  RecordingTail,
+} from '../../protocol/recording-batch.js';
 import { PIECE_MAX, recordingIdOf } from '../../protocol/recording-id.js';
 import type { MovedTape, Tape } from '../delivery/tape.js';
 import type { MovedBurst } from '../floor/moved-burst.js';
 import type { Talk } from '../floor/talk.js';
 import { Window } from '../limits/window.js';
 import type { Talkgroup, User } from '../members/members.js';
-import type { Batch, Lost, Part, RecordingEnd, RecordingHead, RecordingTail } from './batch.js';
 
 /** Four chunks of TOAST of PostgreSQL, which fill one page. */
 const PART_BYTES = 7_984;

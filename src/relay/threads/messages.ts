@@ -4,10 +4,10 @@ import type { Config } from '../../config/config.js';
 import type { DatabaseFigures } from '../../db/client.js';
 import type { Notice, Question } from '../../db/notice.js';
 import type { LatestFix } from '../../protocol/fix.js';
+import type { Batch } from '../../protocol/recording-batch.js';
 import type { ThreadFigures } from '../../thread-figures.js';
 import type { Handshakes, ThreadPlace } from '../compose.js';
 import type { RelayFigures } from '../relay-side.js';
-import type { Batch } from '../taping/batch.js';
 import type { Listening } from '../websocket/engine.js';
 import type { Renewal, RenewedCertificate } from '../websocket/renewals.js';
 

@@ -218,6 +218,7 @@ async function start({
         proofs: createProofs([SECRET]),
         isEnforced,
         storeFix: openFixIntake(database, () => {}).storeFix,
+        wasRead() {},
         wsPort: () => config.WS_PORT,
         consoleFolder,
       }),

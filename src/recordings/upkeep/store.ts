@@ -1,10 +1,10 @@
 // Erases recordings, and deletes those that have expired.
-import { type Actor, acting, writeAct } from '../db/acts.js';
-import type { Database } from '../db/client.js';
-import type { Deadline } from '../db/deadline.js';
+import { type Actor, acting, writeAct } from '../../db/acts.js';
+import type { Database } from '../../db/client.js';
+import type { Deadline } from '../../db/deadline.js';
 
 /**
- * Marks the recording: from now on nobody hears it, and the name of its talker is gone. Erasing it again changes nothing.
+ * Marks the recording: from now on no client hears it or reads the name of its talker. Erasing it again changes nothing.
  * false: there is none.
  */
 export async function eraseRecording(

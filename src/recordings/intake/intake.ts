@@ -1,7 +1,7 @@
 // Stores recorded speech: one statement at a time stores what arrived while the one before it ran. It is repeated until it is
 // stored, because talkers wait for nothing and know of nothing. The commit is the acknowledgement.
 import { setTimeout as pause } from 'node:timers/promises';
-import { AppError } from '../errors.js';
+import { AppError } from '../../errors.js';
 import {
   type Batch,
   isTail,
@@ -9,7 +9,7 @@ import {
   type Part,
   type RecordingHead,
   type RecordingTail,
-} from '../relay/taping/batch.js';
+} from '../../protocol/recording-batch.js';
 
 /** What one statement stores. */
 export interface Stored {

@@ -1,7 +1,7 @@
 // Declares what a relay hands over to be stored. All of it is plain data, and parts are transferred between threads.
-import type { TalkgroupId, UserId } from '../../ids.js';
-import type { Codec, Crypto } from '../../protocol/bodies.js';
-import type { EndCode } from '../../protocol/codes.js';
+import type { TalkgroupId, UserId } from '../ids.js';
+import type { Codec, Crypto } from './bodies.js';
+import type { EndCode } from './codes.js';
 
 /** Why frames that were relayed are not stored. The last two are told by who stores. */
 export const losses = ['memory_full', 'too_long', 'too_many', 'storage_full', 'failed'] as const;

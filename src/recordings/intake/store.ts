@@ -1,7 +1,7 @@
 // Stores recordings and reads them in PostgreSQL.
-import type { Database } from '../db/client.js';
-import type { Deadline } from '../db/deadline.js';
-import { isTail } from '../relay/taping/batch.js';
+import type { Database } from '../../db/client.js';
+import type { Deadline } from '../../db/deadline.js';
+import { isTail } from '../../protocol/recording-batch.js';
 import type { Stored } from './intake.js';
 
 /**
