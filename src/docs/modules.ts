@@ -1,5 +1,6 @@
 // Lists the modules of src and bench, what each is for and which modules it may import. test/modules.test.ts checks the
 // imports, and docs/modules.md has those of src as a table.
+import { benchModules } from './bench-modules.js';
 import { clientModules } from './client-modules.js';
 import { relayModules } from './relay-modules.js';
 
@@ -96,6 +97,10 @@ const serviceModules: Modules = {
     purpose: 'the wire: frames, messages, codes, closes',
     imports: [],
   },
+  'src/recordings': {
+    purpose: 'stores recorded speech, lists and serves it, and deletes it',
+    imports: ['src/db', 'src/http', 'src/protocol', 'src/relay/taping'],
+  },
   'src/talkgroups': {
     purpose: 'talkgroups and their members',
     imports: ['src/db', 'src/http', 'src/protocol'],
@@ -137,80 +142,6 @@ const consoleModules: Modules = {
       'src/client/sound',
       'src/protocol',
     ],
-  },
-};
-
-const benchModules: Modules = {
-  'bench/experiments': {
-    purpose: 'runs a load on one or several servers and compares',
-    imports: [
-      'bench/figures',
-      'bench/generator',
-      'bench/machine',
-      'bench/radios',
-      'bench/scenario',
-      'bench/servers',
-    ],
-  },
-  'bench/figures': {
-    purpose: 'goals, verdicts, histograms',
-    imports: [],
-  },
-  'bench/generator': {
-    purpose: 'load generators in processes of their own',
-    imports: [
-      'bench/figures',
-      'bench/machine',
-      'bench/radios',
-      'src/client/encryption',
-      'src/client/node',
-      'src/protocol',
-    ],
-  },
-  'bench/load': {
-    purpose: '`make load`: a load on a service in use',
-    imports: ['bench/figures', 'bench/machine', 'bench/radios', 'src/protocol'],
-  },
-  'bench/machine': {
-    purpose: 'clock, processes, CPU time, memory',
-    imports: ['bench/figures'],
-  },
-  'bench/radios': {
-    purpose: 'radios that send and receive without the client, and with it where keys are fetched',
-    imports: [
-      'bench/figures',
-      'bench/machine',
-      'src/client/connection',
-      'src/client/encryption',
-      'src/client/node',
-      'src/client/sound',
-      'src/protocol',
-    ],
-  },
-  'bench/report': {
-    purpose: 'result pages, comparison, docs/performance.md',
-    imports: ['bench/figures'],
-  },
-  'bench/scenario': {
-    purpose: 'what a scenario is given and returns',
-    imports: ['bench/figures', 'bench/generator', 'bench/machine', 'bench/servers'],
-  },
-  'bench/scenarios': {
-    purpose: 'one file per question to the service',
-    imports: [
-      'bench/experiments',
-      'bench/figures',
-      'bench/generator',
-      'bench/machine',
-      'bench/radios',
-      'bench/scenario',
-      'bench/servers',
-      'src/protocol',
-    ],
-  },
-  'bench/servers': {
-    purpose: 'starts the service and the servers beside it',
-    imports: ['bench/figures', 'bench/machine', 'bench/radios', 'src/client/encryption', 'src/protocol'],
   },
 };
 

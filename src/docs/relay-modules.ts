@@ -84,6 +84,7 @@ export const relayModules = {
       'src/relay/requests',
       'src/relay/rights',
       'src/relay/session',
+      'src/relay/taping',
     ],
   },
   'src/relay/limits': {
@@ -185,6 +186,16 @@ export const relayModules = {
       'src/relay/members',
     ],
   },
+  'src/relay/taping': {
+    purpose: 'keeps the frames of running bursts, and hands them over to be stored',
+    imports: [
+      'src/protocol',
+      'src/relay/delivery',
+      'src/relay/floor',
+      'src/relay/limits',
+      'src/relay/members',
+    ],
+  },
   'src/relay/threads': {
     purpose: 'the relay threads, and their ends on the main thread',
     imports: [
@@ -194,6 +205,7 @@ export const relayModules = {
       'src/protocol',
       'src/relay/compose',
       'src/relay/relay-side',
+      'src/relay/taping',
       'src/relay/websocket',
     ],
   },

@@ -42,6 +42,7 @@ export const preamble = {
     { name: 'gps', description: 'Positions of devices.' },
     { name: 'keys', description: 'Rotation counters, from which clients derive keys.' },
     { name: 'emergencies', description: 'Open emergencies.' },
+    { name: 'recordings', description: 'Recorded speech of talkgroups.' },
     { name: 'discovery', description: 'Addresses and versions, before the login.' },
     { name: 'console', description: 'The web console.' },
     { name: 'health', description: 'For supervisors and load balancers.' },

@@ -117,7 +117,7 @@ export const serverMessages = {
     max_talk_ms: described(Int, 'current talk limit, 0: none'),
     encryption: described(Type.Enum(encryptions), 'current encryption, see Keys'),
     clear_emergency: described(Type.Boolean(), 'current setting'),
-    recording_days: described(Int, 'current setting'),
+    recording_days: described(Int, 'current setting, 0: speech is not recorded'),
   }),
   FLOOR_GRANTED: Type.Object({
     type: Type.Literal('FLOOR_GRANTED'),
