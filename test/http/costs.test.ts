@@ -3,6 +3,7 @@ import { createECDH } from 'node:crypto';
 import t from 'tap';
 import { newSetupCode } from '../../src/credentials/setup-codes.js';
 import { clientMessages } from '../../src/protocol/client-messages.js';
+import { recordingIdOf } from '../../src/protocol/recording-id.js';
 import { type Caller, PASSWORD, service } from '../helpers/http/rest.js';
 import { readPage } from '../helpers/pages/pages.js';
 
@@ -49,6 +50,13 @@ t.test('each route takes the statements that the table says, and each route is i
     return row?.id ?? '';
   };
   const raised = await raise();
+  const recording = recordingIdOf({ startedAt: Date.now(), session: 1, burst: 1, piece: 0 });
+  await s.sql(
+    (sql) => sql`
+      insert into recordings (id, talkgroup_id, talkgroup_number, talkgroup_name, started_at, expires_at, epoch, was_required,
+        priority, emergency, first_frame)
+      values (${recording}, ${group}, 1, 'x', now(), now() + interval '1 day', 0, false, 1, false, 1)`,
+  );
 
   const code = newSetupCode();
   await s.sql(
@@ -128,6 +136,10 @@ t.test('each route takes the statements that the table says, and each route is i
     'GET /emergencies': [radio, `/emergencies?talkgroup_id=${group}`],
     'POST /emergencies/:id/ack': [admin, `/emergencies/${raised}/ack`],
     'POST /emergencies/:id/clear': [radio, `/emergencies/${raised}/clear`],
+    'GET /recordings': [radio, `/recordings?talkgroup_id=${group}`],
+    'GET /recordings/:id': [radio, `/recordings/${recording}`],
+    'GET /recordings/:id/frames': [radio, `/recordings/${recording}/frames`],
+    'DELETE /recordings/:id': [admin, `/recordings/${recording}`],
     'PUT /users/:id/device': [admin, `/users/${leaver.userId}/device`, { serial: 'SN-1' }],
     'DELETE /users/:id/device': [admin, `/users/${leaver.userId}/device`],
     'DELETE /users/:id': [admin, `/users/${leaver.userId}`],
