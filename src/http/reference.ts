@@ -100,7 +100,7 @@ interface Listed {
 
 function errorsOf(document: Document, { responses }: Operation): Listed[] {
   return Object.entries(responses).flatMap(([status, response]) => {
-    const { examples = {} } = resolve(document, response).content['application/json'];
+    const { examples = {} } = resolve(document, response).content['application/json'] ?? {};
     return Object.entries(examples).map(([code, { value }]) => ({ status, code, text: value.error }));
   });
 }

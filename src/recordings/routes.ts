@@ -101,7 +101,7 @@ export const recordingRoutes =
         tags,
         params: RecordingInPath,
         response: answersWithBytes(
-          'The frames as clients get them. Each has its length in front, a big-endian number of two bytes.',
+          'The frames as clients get them, in their order. In front of each is its length, a big-endian number of two bytes.',
         ),
       },
     } as const;

@@ -6,8 +6,9 @@ import { readId } from '../ids.js';
 import { Codec, Crypto } from '../protocol/bodies.js';
 import { Type } from '../typebox.js';
 
+/** The description counts for the whole, so the pages show it. */
 const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =>
-  Type.Union([type, Type.Null()]);
+  Type.Union([type, Type.Null()], 'description' in type ? { description: String(type.description) } : {});
 
 export const Recording = Type.Object(
   {
@@ -24,18 +25,20 @@ export const Recording = Type.Object(
     username: Nullable(Type.String({ description: 'When the recording began. null: erased.' })),
     started_at: Timestamp,
     expires_at: Timestamp,
-    duration_ms: Nullable(Type.Integer({ description: 'null while it runs.' })),
-    frames: Nullable(Type.Integer({ description: 'Frames that were relayed. null while it runs.' })),
+    duration_ms: Nullable(Type.Integer({ description: 'null without an end.' })),
+    frames: Nullable(Type.Integer({ description: 'Frames that were relayed. null without an end.' })),
     stored_frames: Type.Integer(),
-    missing: Nullable(Type.Integer({ description: 'Frames that were relayed and are not stored.' })),
+    missing: Nullable(
+      Type.Integer({ description: 'Frames that were relayed and are not stored. null without an end.' }),
+    ),
     missing_because: Type.Record(Type.String(), Type.Integer(), {
       description:
-        'Missing frames by reason. `memory_full`: the database was away for too long. `storage_full`: the cap is reached. `failed`: they could not be stored. `erased`: an administrator erased them. A reason may be unknown.',
+        'Missing frames by reason. `memory_full`: the memory for speech that waits was full. `storage_full`: the amount of `RECORDING_GB` was reached. `failed`: the database did not accept them. `erased`: an administrator erased them. The reason of some frames may be unknown.',
     }),
     code: Nullable(
       Type.String({
         description:
-          'Why the burst ended, as in TALK_ENDED. `continues`: the next piece follows. `switched_off`: the talkgroup is not recorded any more. `unknown`: its relay was killed.',
+          'Why the burst ended, as in TALK_ENDED. `continues`: the next piece follows. `switched_off`: the talkgroup is not recorded any more. `unknown`: it has had no end for 11 minutes. null: no end so far.',
       }),
     ),
     priority: Type.Integer(),
