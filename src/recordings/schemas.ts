@@ -4,6 +4,7 @@ import { limitInQuery, OnePage } from '../http/paging.js';
 import { Id, idInPath, SHOWN_AS, TEXT_CHARACTERS_MAX, Timestamp } from '../http/schemas.js';
 import { readId } from '../ids.js';
 import { Codec, Crypto } from '../protocol/bodies.js';
+import { recordingIdOf } from '../protocol/recording-id.js';
 import { Type } from '../typebox.js';
 
 /** The description counts for the whole, so the pages show it. */
@@ -50,12 +51,13 @@ export const Recording = Type.Object(
   { title: 'Recording' },
 );
 
+const name = { startedAt: Date.parse(EXAMPLE.at), session: 1026, burst: 1, piece: 0 };
 const example = {
-  recording_id: '019ab3c2-7a10-7000-8000-000401000000',
+  recording_id: recordingIdOf(name),
   talkgroup_id: EXAMPLE.talkgroup,
   talkgroup_name: 'Fire 1',
-  ...{ session: 1026, burst: 1, piece: 0, user_id: EXAMPLE.user, username: 'ann' },
-  ...{ started_at: EXAMPLE.at, expires_at: EXAMPLE.at, duration_ms: 4000 },
+  ...{ session: name.session, burst: name.burst, piece: name.piece, user_id: EXAMPLE.user, username: 'ann' },
+  ...{ started_at: EXAMPLE.at, expires_at: '2026-01-31T08:30:01.000Z', duration_ms: 4000 },
   ...{ frames: 200, stored_frames: 200, missing: 0, missing_because: {}, code: 'released' },
   ...{ priority: 1, emergency: false, erased_at: null },
 };
