@@ -67,6 +67,57 @@ t.test(
   },
 );
 
+t.test(
+  'the form sets how long a talkgroup is recorded, its tile says so, and a rejection is shown',
+  async (t) => {
+    const { page, service } = await openAdmin(t, browser, [/status of 409/]);
+    const ann = await service.person('ann');
+    const { id } = (await service.talkgroup('Fire 1', service.admin, ann)) as { id: string };
+    const member = await desk(t, browser, service, ann, { withoutMicrophone: true });
+    await member.button('Talk in', 'Fire 1').waitFor();
+    await page.getByRole('button', { name: 'Reload' }).click();
+    const row = await rowOf(page, 'Fire 1');
+    const form = page.getByRole('complementary', { name: 'Recording of Fire 1' });
+    const days = form.getByRole('spinbutton', {
+      name: 'Recording',
+      description: /Every member sees that this talkgroup is recorded\. Stored recordings keep their time\./,
+    });
+    const note = member.tile('Fire 1').locator('.note');
+    for (const [count, text] of [
+      ['30', 'Recorded, kept 30 days'],
+      ['1', 'Recorded, kept 1 day'],
+      ['0', null],
+    ] as const) {
+      await choose(row, 'Recording…');
+      await focused(days, 'the field has the focus');
+      t.strictSame(await violationsOn(page), []);
+      await days.fill(count);
+      await page.keyboard.press('Enter');
+      await form.waitFor({ state: 'detached' });
+      t.match(await managed(service, id), { recording_days: Number(count) });
+      if (text === null) await note.waitFor({ state: 'detached' });
+      else await note.filter({ hasText: text }).waitFor();
+      t.strictSame(await violationsOn(member.page), []);
+    }
+    await choose(row, 'Recording…');
+    for (const wrong of ['3651', '-1', '1.5', '']) {
+      await days.fill(wrong);
+      await page.keyboard.press('Enter');
+      t.ok(await days.evaluate((field) => field.matches(':invalid')), wrong);
+    }
+    t.match(await managed(service, id), { recording_days: 0 });
+
+    const reason = 'this node records nothing: RECORDING_GB is 0';
+    await page.route(`**/talkgroups/${id}`, (route) =>
+      route.fulfill({ status: 409, json: { error: reason } }),
+    );
+    await days.fill('30');
+    await page.keyboard.press('Enter');
+    await form.getByText(`The service rejected it: ${reason}.`).waitFor();
+    t.strictSame(await violationsOn(page), []);
+  },
+);
+
 t.test('members are found by the start of a name, added and taken out', async (t) => {
   const { page, service } = await openAdmin(t, browser);
   const ann = await service.person('ann of fire');

@@ -7,6 +7,7 @@ import { desk, leaveFirstRun } from '../helpers/browser/desk.js';
 import { fakeRadioOf, putFakeRadio } from '../helpers/browser/fake-radio.js';
 import { judge, type Look } from '../helpers/browser/looks.js';
 import { phone } from '../helpers/browser/phone.js';
+import { talkgroupView } from '../helpers/client/talkgroup-view.js';
 import { service } from '../helpers/service/service.js';
 
 const browser = await startChromium(t, { isAsking: true, hasWebGl: true });
@@ -56,6 +57,23 @@ for (const viewport of [
     if (viewport.width < viewport.height)
       t.equal(before.key.width, 310, 'the key has the width of the screen, but for a replay button of 48');
     else t.ok(before.key.x >= viewport.width / 2, 'the key is at the right half');
+    const words = async () => [
+      await boxOf(page, '.talk-key .word'),
+      await boxOf(page, '.talk-key .sentence'),
+    ];
+    const wordsBefore = await words();
+    await radio.changes({
+      talkgroups: [talkgroupView(radio.talkgroupId, { name: 'Fire 1', recordingDays: 30 })],
+    });
+    await page.locator('.talk-key .note').filter({ hasText: 'Recorded, kept 30 days' }).waitFor();
+    await page
+      .getByRole('button', { name: 'Talk in Fire 1', description: 'Recorded, kept 30 days' })
+      .waitFor();
+    t.strictSame(await words(), wordsBefore, 'the note moves nothing');
+    const note = await boxOf(page, '.talk-key .note');
+    t.ok(note.y + note.height <= before.key.y + before.key.height, 'the note is in the key');
+    for (const box of wordsBefore) t.notOk(overlap(note, box), 'and over no word');
+    await judge(t, page, `phone-recorded-${viewport.height}-high`, { colorScheme: 'light', viewport });
     await key.focus();
     for (const [name, word, state] of states()) {
       await page.keyboard.down('Enter');

@@ -113,6 +113,76 @@ t.test('a talker whom the user does not hear, or who is not encrypted, has a wor
 const namesOf = async (page: Page) =>
   (await page.locator('.tile h3').allTextContents()).filter((name) => name !== 'Fire 1').join(', ');
 
+for (const [title, context] of [
+  ['1280 x 800, light', { viewport: { width: 1280, height: 800 }, colorScheme: 'light' }],
+  ['1280 x 800, dark', { viewport: { width: 1280, height: 800 }, colorScheme: 'dark' }],
+  ['1920 x 1080', { viewport: { width: 1920, height: 1080 }, colorScheme: 'light' }],
+  [
+    'a touch screen',
+    { hasTouch: true, isMobile: true, viewport: { width: 820, height: 1180 }, colorScheme: 'light' },
+  ],
+] as const satisfies [string, BrowserContextOptions & Look][])
+  t.test(`a talkgroup that is recorded says so in its talk key, and nothing moves, ${title}`, async (t) => {
+    const { page, tile, button, radio } = await tiles(t, { groups: 3, context });
+    await button('Select', 'Group 0').click({ position: { x: 12, y: 12 } });
+    await radio.changed(1, { talkers: [talkerView('bob')] });
+    await tile('Group 1').getByText('bob is talking').waitFor();
+    await page.evaluate(SHIFTS);
+    const before = await boxesOf(page, PARTS);
+    await radio.changed(0, { recordingDays: 3650 });
+    await radio.changed(1, { recordingDays: 30 });
+    await radio.changed(2, { recordingDays: 1 });
+    for (const [name, text] of [
+      ['Group 0', 'Recorded, kept 3650 days'],
+      ['Group 1', 'Recorded, kept 30 days'],
+      ['Group 2', 'Recorded, kept 1 day'],
+    ] as const) {
+      await tile(name).locator('.note').filter({ hasText: text }).waitFor();
+      t.ok(await isWhole(page, `[data-talkgroup="talkgroup-${name.at(-1)}"]`), `${name}: the note is whole`);
+      await button('Talk in', name)
+        .and(page.getByRole('button', { description: text }))
+        .waitFor();
+    }
+    await page
+      .getByRole('button', { name: 'Hold to talk to all selected', description: /Recorded, kept 3650 days/ })
+      .waitFor();
+    t.ok(await isWhole(page, '.talk-bar'), 'also where it talks to all selected ones');
+    t.strictSame(await boxesOf(page, PARTS), before);
+    const { colorScheme, viewport } = context;
+    await judge(t, page, `tiles-recorded-${title.replaceAll(/\W+/g, '-')}`, { colorScheme, viewport });
+    await radio.changed(0, { recordingDays: 0 });
+    await tile('Group 0').locator('.note').waitFor({ state: 'detached' });
+    t.strictSame(await boxesOf(page, PARTS), before);
+    t.strictSame(await page.evaluate('shifts'), []);
+  });
+
+/** What must not move for a note. */
+const PARTS = '.tile, .tile *:not(.note), .talk-bar, .talk-bar .hold, .talk-bar .word';
+
+/** Keeps what the browser calls layout shifts. */
+const SHIFTS = `globalThis.shifts = [];
+  new PerformanceObserver((list) => {
+    for (const { value, sources } of list.getEntries())
+      shifts.push([value, ...sources.map(({ node }) => node?.parentElement?.outerHTML.slice(0, 200))].join(' '));
+  }).observe({ type: 'layout-shift' });`;
+
+/** Whether the letters of the note are in the face of its key, and not over its word. */
+const isWhole = (page: Page, around: string) =>
+  page.evaluate<boolean>(`(() => {
+    const face = document.querySelector(${JSON.stringify(around)} + ' .face');
+    const boxOf = (element) => {
+      const range = document.createRange();
+      range.selectNodeContents(element);
+      return range.getBoundingClientRect();
+    };
+    const [note, word, key] = [boxOf(face.querySelector('.note')), boxOf(face.querySelector('.word')), face.getBoundingClientRect()];
+    const isInside = note.left >= key.left && note.right <= key.right && note.top >= key.top && note.bottom <= key.bottom;
+    const letters = 3; // px of a line above and below its letters
+    const isOver = note.left < word.right && word.left < note.right &&
+      note.top + letters < word.bottom && word.top < note.bottom - letters;
+    return isInside && !isOver;
+  })()`);
+
 t.test('while the pointer rests on the tiles they stay, and Sort now sorts them', async (t) => {
   const { page, radio, button } = await tiles(t, { groups: 3 });
   await page.getByRole('combobox', { name: 'Sort' }).selectOption('activity');

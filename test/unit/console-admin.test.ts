@@ -33,7 +33,7 @@ function restOf(answer: Answer): Rest & { sent: string[] } {
 
 const talkgroup = (id: string, name = id, encryption: Encryption = 'allowed'): Talkgroup => ({
   ...{ id, name, number: 1, rotation_counter: 3, floor_mode: 'open', max_talk_ms: 0, members: 2 },
-  ...{ encryption, clear_emergency: true, created_at: '2026-01-01T08:30:00.000Z' },
+  ...{ encryption, clear_emergency: true, recording_days: 0, created_at: '2026-01-01T08:30:00.000Z' },
 });
 
 /** What the service gives a new talkgroup. */
@@ -302,8 +302,14 @@ t.test('talkgroups are created, changed, rotated and deleted with the bodies of 
   const row = firstOf(talkgroups.table.list);
   await talkgroups.changeMode(row, 'broadcast');
   await talkgroups.changeLimit(row, 1.5);
+  await talkgroups.record(row, 30);
   await talkgroups.rotate(row);
-  t.match(row.item.value, { floor_mode: 'broadcast', max_talk_ms: 1500, rotation_counter: 4 });
+  t.match(row.item.value, {
+    floor_mode: 'broadcast',
+    max_talk_ms: 1500,
+    recording_days: 30,
+    rotation_counter: 4,
+  });
   await talkgroups.remove(row);
   t.strictSame(rest.sent, [
     `GET /admin/talkgroups?sort=name&limit=${PAGE_ROWS}`,
@@ -311,6 +317,7 @@ t.test('talkgroups are created, changed, rotated and deleted with the bodies of 
     'GET /admin/talkgroups?limit=1&after=7e0d5c1a-9b42-4f3e-8a76-1c9d0b2e4f57',
     `PATCH /talkgroups/${id} {"floor_mode":"broadcast"}`,
     `PATCH /talkgroups/${id} {"max_talk_ms":1500}`,
+    `PATCH /talkgroups/${id} {"recording_days":30}`,
     `POST /keys/rotate {"talkgroup_id":"${id}"}`,
     `DELETE /talkgroups/${id}`,
   ]);

@@ -261,6 +261,24 @@ t.test(
   },
 );
 
+t.test('the page hears at once that a talkgroup is recorded, and for how long it is kept', async (t) => {
+  const { clock, socket, changes } = await setUp();
+  const daysShown = () => {
+    clock.pass(16);
+    return changes()
+      .at(-1)
+      ?.talkgroups.map(({ recordingDays }) => recordingDays);
+  };
+  socket().welcomes();
+  t.same(daysShown(), [0]);
+  const { talkgroup_id, name, floor_mode, max_talk_ms, encryption, clear_emergency } = ALPHA;
+  const settings = { name, floor_mode, max_talk_ms, encryption, clear_emergency };
+  for (const recording_days of [30, 1, 0]) {
+    socket().says({ type: 'TALKGROUP_CHANGED', talkgroup_id, ...settings, recording_days });
+    t.same(daysShown(), [recording_days]);
+  }
+});
+
 t.test('the key of a talkgroup is asked for when the user begins to encrypt there', async (t) => {
   const fake = fakeKeys();
   const { desk, socket } = await setUp({ ...noKeys(), store: fake.keys });

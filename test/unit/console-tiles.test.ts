@@ -2,6 +2,7 @@
 import { signal } from '@preact/signals';
 import fc from 'fast-check';
 import t from 'tap';
+import { texts as words } from '../../src/console/app/texts.js';
 import { createGrid } from '../../src/console/talkgroups/grid.js';
 import { nextPlace } from '../../src/console/talkgroups/grid-focus.js';
 import { createOrder, type Holder, LOADS_MS, RESTS_MS } from '../../src/console/talkgroups/order.js';
@@ -195,6 +196,12 @@ t.test('to go to a talkgroup that is filtered away shows all again', async (t) =
   t.equal(shown(), 'a b');
   t.equal(grid.current.value, 'b');
   t.strictSame(grid.goingTo.value, { id: 'b', takesFocus: true });
+});
+
+t.test('the note in the talk key says how many days recordings are kept', async (t) => {
+  const { recorded } = words.talkgroups;
+  t.equal(recorded(30), 'Recorded, kept 30 days');
+  t.equal(recorded(1), 'Recorded, kept 1 day');
 });
 
 t.test('large tiles are the default in a wide window that has room for all of them', async (t) => {

@@ -62,6 +62,8 @@ export interface Talkgroup {
   readonly encryption: Encryption;
   /** Where encryption is required: an open emergency may be talked in the clear. */
   readonly clear_emergency: boolean;
+  /** 0: it is not recorded. */
+  readonly recording_days: number;
   readonly members: number;
   readonly created_at: string;
 }

@@ -6,7 +6,7 @@ import { queryOf } from './rows.js';
 /** What is open at the right of the table. A new item has no row. */
 export type Side<Item> =
   | { readonly kind: 'new' }
-  | { readonly kind: 'card' | 'members' | 'encryption'; readonly row: Row<Item> };
+  | { readonly kind: 'card' | 'members' | 'encryption' | 'recording'; readonly row: Row<Item> };
 
 export interface Table<Item> {
   readonly list: List<Item>;

@@ -1,4 +1,5 @@
-// The forms beside the table of talkgroups: a new one, and the encryption of one.
+// The forms beside the table of talkgroups: a new one, the encryption of one, and its recording.
+import type { ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import { CreationFrame, Frame } from './frame.js';
 import type { Row } from './list.js';
@@ -38,34 +39,91 @@ export function TalkgroupCreation({ talkgroups, onClose }: { talkgroups: Talkgro
   );
 }
 
-export function TalkgroupProtection({
-  row,
-  talkgroups,
-  onClose,
-}: {
-  row: Row<Talkgroup>;
-  talkgroups: Talkgroups;
-  onClose(): void;
-}) {
+type ChangeProps = { row: Row<Talkgroup>; talkgroups: Talkgroups; onClose(): void };
+
+export function TalkgroupProtection(props: ChangeProps) {
+  const { row, talkgroups } = props;
   const { name, encryption, clear_emergency } = row.item.value;
+  return (
+    <ChangeFrame
+      {...props}
+      title={texts.encryptionOf(name)}
+      label={texts.encryption}
+      change={(data) => talkgroups.protect(row, protectionIn(data))}
+    >
+      <ProtectionFields {...{ encryption, mayEmergencyBeClear: clear_emergency }} isFirst={true} />
+      <p class="quiet">{texts.requiredHint}</p>
+    </ChangeFrame>
+  );
+}
+
+export function TalkgroupRecording(props: ChangeProps) {
+  const { row, talkgroups } = props;
+  const { name, recording_days } = row.item.value;
+  // As it was when the form was opened.
+  const [days] = useState(recording_days);
+  return (
+    <ChangeFrame
+      {...props}
+      title={texts.recordingOf(name)}
+      label={texts.recording}
+      change={(data) => talkgroups.record(row, Number(textIn(data, 'recording_days')))}
+    >
+      <label class="field">
+        {texts.recording}
+        <input
+          name="recording_days"
+          type="number"
+          min="0"
+          max="3650"
+          required
+          aria-describedby="recording-hints"
+          defaultValue={String(days)}
+          ref={focusAtOnce}
+        />
+      </label>
+      <div id="recording-hints" class="quiet">
+        {texts.recordingHints.map((hint) => (
+          <p key={hint}>{hint}</p>
+        ))}
+      </div>
+    </ChangeFrame>
+  );
+}
+
+/** The panel with a form that changes settings of the talkgroup. It closes when they are stored. */
+function ChangeFrame({
+  title,
+  label,
+  row,
+  talkgroups: { table },
+  change,
+  onClose,
+  children,
+}: ChangeProps & {
+  title: string;
+  /** Accessible name of the form. */
+  label: string;
+  change(data: FormData): Promise<boolean>;
+  children: ComponentChildren;
+}) {
   const save = async (form: HTMLFormElement) => {
-    talkgroups.table.acted.value = null; // said in the form
-    if (!(await talkgroups.protect(row, protectionIn(new FormData(form))))) return;
-    talkgroups.table.acted.value = row;
+    table.acted.value = null; // said in the form
+    if (!(await change(new FormData(form)))) return;
+    table.acted.value = row;
     onClose();
   };
   return (
-    <Frame title={texts.encryptionOf(name)} onClose={onClose}>
+    <Frame title={title} onClose={onClose}>
       <form
         class="admin-form"
-        aria-label={texts.encryption}
+        aria-label={label}
         onSubmit={(event) => {
           event.preventDefault();
           if (!row.action.isBusy.peek()) void save(event.currentTarget);
         }}
       >
-        <ProtectionFields {...{ encryption, mayEmergencyBeClear: clear_emergency }} isFirst={true} />
-        <p class="quiet">{texts.requiredHint}</p>
+        {children}
         <button type="submit" class="primary" aria-disabled={row.action.isBusy.value}>
           {texts.save}
         </button>

@@ -7,7 +7,7 @@ import { MembersFrame } from './members-view.js';
 import { focusSoon } from './parts.js';
 import type { FloorMode, Talkgroup } from './rows.js';
 import { type Column, focusRow, TableView } from './table-view.js';
-import { TalkgroupCreation, TalkgroupProtection } from './talkgroup-forms.js';
+import { TalkgroupCreation, TalkgroupProtection, TalkgroupRecording } from './talkgroup-forms.js';
 import type { Talkgroups } from './talkgroups.js';
 import { texts } from './texts.js';
 
@@ -101,7 +101,7 @@ const namesOf = (row: Row<Talkgroup>) => ({ name: row.item.value.name, text: row
 function Actions({ row, talkgroups, isAdmin }: Props & { row: Row<Talkgroup> }) {
   const { table } = talkgroups;
   const { name } = row.item.value;
-  const open = (kind: 'members' | 'encryption') => () => {
+  const open = (kind: 'members' | 'encryption' | 'recording') => () => {
     table.side.value = { kind, row };
   };
   const rename = () => {
@@ -123,13 +123,14 @@ function Actions({ row, talkgroups, isAdmin }: Props & { row: Row<Talkgroup> }) 
     { text: texts.rename, onPress: rename },
     members,
     { text: texts.changeEncryption, onPress: open('encryption') },
+    { text: texts.changeRecording, onPress: open('recording') },
     { text: texts.rotate, onPress: () => void rotate() },
     { text: texts.remove, onPress: () => void remove() },
   ];
   return <Menu name={texts.actionsFor(name)} class="admin-icon" items={isAdmin ? items : [members]} />;
 }
 
-/** The form of a new talkgroup, the members of one, or its encryption. */
+/** The form of a new talkgroup, the members of one, its encryption or its recording. */
 export function TalkgroupSide({ talkgroups }: { talkgroups: Talkgroups }) {
   const side = talkgroups.table.side.value;
   if (side === null) return null;
@@ -142,5 +143,7 @@ export function TalkgroupSide({ talkgroups }: { talkgroups: Talkgroups }) {
   const { row } = side;
   if (side.kind === 'encryption')
     return <TalkgroupProtection key={row.id} row={row} talkgroups={talkgroups} onClose={close} />;
+  if (side.kind === 'recording')
+    return <TalkgroupRecording key={row.id} row={row} talkgroups={talkgroups} onClose={close} />;
   return <MembersFrame key={row.id} row={row} talkgroups={talkgroups} onClose={close} />;
 }

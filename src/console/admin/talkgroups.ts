@@ -17,6 +17,8 @@ export interface Talkgroups {
   /** In seconds, 0 for none. */
   changeLimit(row: Row<Talkgroup>, seconds: number): Promise<boolean>;
   protect(row: Row<Talkgroup>, wanted: Protection): Promise<boolean>;
+  /** `days`: how long recordings are kept. 0: the talkgroup is not recorded. */
+  record(row: Row<Talkgroup>, days: number): Promise<boolean>;
   rotate(row: Row<Talkgroup>): Promise<boolean>;
   remove(row: Row<Talkgroup>): Promise<boolean>;
   /** Its members, to be read anew. */
@@ -85,6 +87,7 @@ export function createTalkgroups(rest: Rest, mayPermit: boolean): Talkgroups {
       return patch(row, body, body);
     },
     protect: (row, wanted) => patch(row, bodyOf(wanted), bodyOf(wanted)),
+    record: (row, days) => patch(row, { recording_days: days }, { recording_days: days }),
     rotate: (row) =>
       row.action.run(async () => {
         const body = { talkgroup_id: row.id };

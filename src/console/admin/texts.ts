@@ -189,6 +189,14 @@ export const texts = {
     encryption === 'required' && !clear_emergency ? 'required, emergencies too' : encryption,
   requiredHint:
     'When encryption becomes required, the present members may have keys. Members who join later need your permission under Manage members.',
+  recording: 'Recording',
+  recordingOf: (name: string) => `Recording of ${name}`,
+  changeRecording: 'Recording…',
+  recordingHints: [
+    'Days, from 0 to 3650. 0: not recorded.',
+    'Every member sees that this talkgroup is recorded.',
+    'Stored recordings keep their time.',
+  ],
   noSecretsKey:
     'The service must encrypt its own secrets first. The operator sets SECRETS_KEY and starts the service again.',
   notEnforced:

@@ -88,6 +88,8 @@ export const texts = {
     missed: (frames: number, name: string) => `You missed ${frames} frames of ${name}`,
     lost: (frames: number) => `${frames} frames were lost between servers`,
     inEmergency: 'emergency',
+    /** In the talk key. */
+    recorded: (days: number) => `Recorded, kept ${days === 1 ? '1 day' : `${days} days`}`,
   },
 
   talk: {

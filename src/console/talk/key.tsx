@@ -2,7 +2,7 @@
 import { computed } from '@preact/signals';
 import type { ComponentChildren } from 'preact';
 import { useMemo } from 'preact/hooks';
-import type { Desk } from '../app/desk.js';
+import { type Desk, desk } from '../app/desk.js';
 import { texts } from '../app/texts.js';
 import { nowMs } from '../app/ticking.js';
 import { Icon } from '../icons/icon.js';
@@ -11,7 +11,7 @@ import { type Look, lookOf, noTarget } from './look.js';
 import type { Shown } from './state.js';
 import { sentenceWithoutTime } from './words.js';
 
-const { talk: dock } = texts;
+const { talk: dock, talkgroups } = texts;
 
 type TalkKeyProps = {
   talking: Desk['talking'];
@@ -67,6 +67,8 @@ export function TalkKey({
     () => computed(() => targets.length > 0 && targets.every((target) => talking.states.value.has(target))),
     [talking, targets.join()],
   );
+  const days = recordingDaysOf(targets);
+  const note = days > 0 ? talkgroups.recorded(days) : null;
   return (
     <div class={`talk-key ${look.name} ${look.isSilent ? 'silent' : ''}`}>
       <HoldButton
@@ -77,8 +79,9 @@ export function TalkKey({
         onHold={(source) => talking.press(source, targets)}
         onLetGo={talking.release}
       />
-      <Face look={look} text={text} large={say?.(look)} />
+      <Face look={look} text={text} note={note} large={say?.(look)} />
       <span id={id} class="visually-hidden">
+        {note !== null && `${note} `}
         {look.name === 'off' && look.word}
         {look.isSilent && dock.silent}
         {shown
@@ -90,18 +93,25 @@ export function TalkKey({
   );
 }
 
+/** The longest time, where it talks to several. 0: none is recorded. */
+const recordingDaysOf = (targets: readonly string[]): number =>
+  Math.max(0, ...targets.map((id) => desk.value?.talkgroups.tile(id)?.view.value.recordingDays ?? 0));
+
 /** The one clock of all countdowns. It ticks only while a talk is counted. */
 export const tickOf = (shown: readonly Shown[]): number =>
   shown.some(({ state, isHeld }) => isHeld && state.phase === 'talking') ? nowMs.value : 0;
 
 /** Over the button, not in it: a state is no label of the button, and is not in its name. */
 function Face({
-  look: { icon, word, reason, left },
+  look: { name, icon, word, reason, left },
   text,
+  note,
   large,
 }: {
   look: Look;
   text: string;
+  /** While it is ready, where the key has room. */
+  note: string | null;
   large: Large | undefined;
 }) {
   return (
@@ -117,6 +127,7 @@ function Face({
         )}
       </span>
       {large !== undefined && <span class="sentence">{large.sentence}</span>}
+      {name === 'ready' && note !== null && <span class="note">{note}</span>}
       {left !== null && (
         <svg class="left" aria-hidden="true">
           <rect width={`${left * 100}%`} height="100%" />

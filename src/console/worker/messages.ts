@@ -130,6 +130,8 @@ export type TalkgroupView = {
   floorMode: FloorMode;
   /** 0: none. */
   maxTalkMs: number;
+  /** How long its recordings are kept (days). 0: it is not recorded. */
+  recordingDays: number;
   online: number;
   /** Oldest first. */
   talkers: TalkerView[];

@@ -109,6 +109,7 @@ export function createViews(
     const { name, floor_mode, max_talk_ms, online, encryption, may_have_keys, emergencies_total } = talkgroup;
     const now = JSON.stringify([
       ...[name, floor_mode, max_talk_ms, online, encryption, may_have_keys, emergencies_total],
+      talkgroup.recording_days,
     ]);
     if (shown.get(id) === now) return false;
     shown.set(id, now);
@@ -117,8 +118,8 @@ export function createViews(
 
   function viewOf(id: string, talkgroup: Talkgroup): TalkgroupView {
     const { name, number, floor_mode, max_talk_ms, online, missed, lostBetweenNodes, locks } = talkgroup;
-    // A relay of an earlier release says nothing: it relays what is encrypted, and requires nothing.
-    const { encryption = 'allowed', may_have_keys: mayHaveKeys = true } = talkgroup;
+    // A relay of an earlier release says nothing: it relays what is encrypted, requires nothing, and records nothing.
+    const { encryption = 'allowed', may_have_keys: mayHaveKeys = true, recording_days = 0 } = talkgroup;
     return {
       ...{
         id,
@@ -126,6 +127,7 @@ export function createViews(
         name,
         floorMode: floor_mode,
         maxTalkMs: max_talk_ms,
+        recordingDays: recording_days,
         online,
         missed,
         lostBetweenNodes,

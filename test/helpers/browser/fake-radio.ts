@@ -21,7 +21,7 @@ const connection = (opened) => ({
 });
 const nothing = { kind: 'changes', talkgroups: [], left: [], emergencies: [], talks: [], recent: [] };
 const talkgroup = {
-  id: ${JSON.stringify(TALKGROUP)}, number: 1, name: 'Fire 1', floorMode: 'open', maxTalkMs: 0, online: 1,
+  id: ${JSON.stringify(TALKGROUP)}, number: 1, name: 'Fire 1', floorMode: 'open', maxTalkMs: 0, recordingDays: 0, online: 1,
   talkers: [], last: null, missed: 0, lostBetweenNodes: 0,
   encryption: 'allowed', isLockExpected: false, mayHaveKeys: true, emergenciesTotal: 0,
 };
