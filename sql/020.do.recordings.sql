@@ -36,6 +36,7 @@ create index recordings_talkgroup on recordings (talkgroup_id, id);
 create index recordings_emergency on recordings (talkgroup_id, id) where emergency;
 create index recordings_user on recordings (user_id, id);
 create index recordings_expiry on recordings (expires_at);
+create index recordings_erased on recordings (erased_at) where erased_at is not null;
 
 -- Up to 2.5 s of consecutive frames: of each the first four bytes of its header, u16 length, payload.
 create table recording_parts (

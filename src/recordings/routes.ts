@@ -88,7 +88,7 @@ export const recordingRoutes =
     });
 
     const frames = {
-      // Fastify would run the handler for HEAD as well, and note that somebody listened.
+      // Fastify would run the handler for HEAD as well, and note that the caller listened.
       exposeHeadRoute: false,
       config: {
         access: 'user',

@@ -4,7 +4,7 @@ import type { Database } from '../db/client.js';
 import { deadlineIn, REQUEST_MS } from '../db/deadline.js';
 import { createIntake, type IntakeOptions, type RecorderCounts } from './intake/intake.js';
 import { storeRecordings } from './intake/store.js';
-import { DELETED_AT_ONCE, deleteOldRecordings, storedBytes } from './upkeep/store.js';
+import { DELETED_AT_ONCE, deleteErased, deleteExpired, storedBytes } from './upkeep/store.js';
 
 export interface ServingOptions {
   readonly config: { readonly RECORDING_GB: number };
@@ -47,14 +47,21 @@ export function openRecordings({ config, database, log }: ServingOptions) {
   });
 
   async function deleteOld(): Promise<void> {
+    const expired = await repeated(deleteExpired);
+    if (expired > 0) log.info({ count: expired }, 'recordings expired');
+    const erased = await repeated(deleteErased);
+    if (erased > 0) log.info({ count: erased }, 'erased speech deleted');
+  }
+
+  async function repeated(deleteSome: typeof deleteExpired): Promise<number> {
     let count = 0;
     while (!isClosed) {
-      const seen = await deleteOldRecordings(database, deadlineIn(REQUEST_MS));
-      count += seen;
-      if (seen < DELETED_AT_ONCE) break;
+      const some = await deleteSome(database, deadlineIn(REQUEST_MS));
+      count += some;
+      if (some < DELETED_AT_ONCE) break;
       await delay(PAUSE_MS, undefined, { ref: false });
     }
-    if (count > 0) log.info({ count }, 'recordings deleted');
+    return count;
   }
 
   async function lookAtAmount(): Promise<void> {

@@ -25,7 +25,9 @@ export async function storeRecordings(
     deadline,
     (sql) => sql`
       with given as (
-        select * from json_to_recordset(${json}::text::json) as row (
+        select id, talkgroup_id, talkgroup_number, talkgroup_name, user_id, username, started_at, days, epoch, was_required,
+               priority, emergency, codec, crypto, first_frame, frames, duration_ms, code, lost
+        from json_to_recordset(${json}::text::json) as row (
           id uuid, talkgroup_id uuid, talkgroup_number bigint, talkgroup_name text, user_id uuid, username text,
           started_at float8, days integer, epoch bigint, was_required boolean, priority smallint, emergency boolean,
           codec jsonb, crypto jsonb, first_frame bigint, frames bigint, duration_ms bigint, code text, lost jsonb)

@@ -35,7 +35,8 @@ const columns = (sql: Sql): Fragment => sql`
   r.priority, r.emergency, r.codec, r.crypto, r.frames::float8 as frames, r.duration_ms::float8 as duration_ms,
   case when r.code is null and r.started_at < now() - interval '11 minutes' then 'unknown' else r.code end as code,
   r.lost, r.erased_at,
-  (select coalesce(sum(p.frames), 0)::float8 from recording_parts p where p.recording_id = r.id) as stored_frames`;
+  (select coalesce(sum(p.frames), 0)::float8 from recording_parts p
+    where p.recording_id = r.id and r.erased_at is null) as stored_frames`;
 
 export interface RecordingRow {
   readonly id: string;

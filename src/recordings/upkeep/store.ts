@@ -41,29 +41,44 @@ export async function eraseRecording(
 export const DELETED_AT_ONCE = 500;
 
 /**
- * Deletes recordings that expired an hour ago, and the speech of those that were erased a minute ago. Answers how many rows it
- * looked at: with DELETED_AT_ONCE there may be more. Speech that comes late for an erased recording goes the same way.
+ * Deletes recordings that expired an hour ago. Answers how many: with DELETED_AT_ONCE there may be more. Each statement of
+ * upkeep finds its rows by an index, and leaves out those that another node deletes.
  */
-export async function deleteOldRecordings(database: Database, deadline: Deadline): Promise<number> {
-  const [row] = await database.write<{ seen: number }>(
+export async function deleteExpired(database: Database, deadline: Deadline): Promise<number> {
+  const [row] = await database.write<{ count: number }>(
     deadline,
     (sql) => sql`
       with old as (
-        select id, expires_at < now() - interval '1 hour' as is_expired from recordings r
-        where expires_at < now() - interval '1 hour'
-           or (erased_at < now() - interval '1 minute' and exists (select from recording_parts where recording_id = r.id))
-        limit ${DELETED_AT_ONCE}
-        for update skip locked
+        select id from recordings where expires_at < now() - interval '1 hour'
+        limit ${DELETED_AT_ONCE} for update skip locked
       ), parts as (
         delete from recording_parts where recording_id in (select id from old)
       ), reads as (
-        delete from recording_reads where recording_id in (select id from old where is_expired)
+        delete from recording_reads where recording_id in (select id from old)
       ), rows as (
-        delete from recordings where id in (select id from old where is_expired)
+        delete from recordings where id in (select id from old) returning id
       )
-      select count(*)::integer as seen from old`,
+      select count(*)::integer as count from rows`,
   );
-  return row?.seen ?? 0;
+  return row?.count ?? 0;
+}
+
+/** Deletes the speech of recordings that were erased a minute ago, also what came late. Answers how many had some. */
+export async function deleteErased(database: Database, deadline: Deadline): Promise<number> {
+  const [row] = await database.write<{ count: number }>(
+    deadline,
+    (sql) => sql`
+      with erased as (
+        select r.id from recordings r
+        where r.erased_at < now() - interval '1 minute'
+          and exists (select from recording_parts where recording_id = r.id)
+        limit ${DELETED_AT_ONCE} for update skip locked
+      ), parts as (
+        delete from recording_parts where recording_id in (select id from erased)
+      )
+      select count(*)::integer as count from erased`,
+  );
+  return row?.count ?? 0;
 }
 
 /** Bytes of stored speech, an upper estimate. Counts live rows, because the files never shrink. */
