@@ -7,6 +7,8 @@ import type { EndCode } from './codes.js';
 export const losses = ['memory_full', 'too_long', 'too_many', 'storage_full', 'failed'] as const;
 export type Loss = (typeof losses)[number];
 export type Lost = Partial<Record<Loss, number>>;
+/** By the index of the first frame that a relay relayed of the recording. Each relay of a moved burst has its own. */
+export type Shares = Readonly<Record<number, Lost>>;
 
 /** `continues`: the next piece of the burst follows. `switched_off`: the talkgroup is not recorded any more. */
 export type RecordingEnd = EndCode | 'continues' | 'switched_off';
@@ -31,6 +33,8 @@ export interface RecordingHead {
   readonly crypto: Crypto | null;
   /** Index in the burst, from 1. */
   readonly first_frame: number;
+  /** What this relay lost of it. Left out while it may lose more. */
+  readonly lost?: Shares;
 }
 
 /** The head is repeated: the statement that stores the end may be the first one that gets through. */
@@ -38,8 +42,7 @@ export interface RecordingTail extends RecordingHead {
   readonly frames: number;
   readonly duration_ms: number;
   readonly code: RecordingEnd;
-  /** Of this relay, with the index of the first frame that it relayed of the recording. */
-  readonly lost: { readonly from: number; readonly frames: Lost };
+  readonly lost: Shares;
 }
 
 /** Consecutive frames of one recording: of each the first four bytes of its header, u16 length, payload. */

@@ -215,7 +215,7 @@ t.test('bad questions are refused', async (t) => {
     t.equal(await status(`talkgroup_id=${id}&${query}`), 400, query);
   for (const path of ['/recordings/x', `/recordings/${id}`, `/recordings/${id}/frames`])
     t.equal((await s.admin.call('GET', path)).status, 404, path);
-  for (const days of [3651, -1, 1.5, '30', null])
+  for (const days of [3651, -1, 1.5, '30'])
     t.equal(
       (await s.admin.call('PATCH', `/talkgroups/${id}`, { recording_days: days })).status,
       400,

@@ -1,27 +1,21 @@
 // Stores recorded speech: one statement at a time stores what arrived while the one before it ran. It is repeated until it is
 // stored, because talkers wait for nothing and know of nothing. The commit is the acknowledgement.
-import { setTimeout as pause } from 'node:timers/promises';
+import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../errors.js';
-import {
-  type Batch,
-  isTail,
-  type Loss,
-  type Part,
-  type RecordingHead,
-  type RecordingTail,
-} from '../../protocol/recording-batch.js';
+import type { Batch, Loss, Lost, Part } from '../../protocol/recording-batch.js';
+import { begun, merged, type Row } from './row.js';
 
 /** What one statement stores. */
 export interface Stored {
   /** One for each recording. */
-  readonly rows: readonly (RecordingHead | RecordingTail)[];
+  readonly rows: readonly Row[];
   readonly parts: readonly Part[];
 }
 
 /** Resolves after commit. Storing the same twice changes nothing. */
 export type Store = (stored: Stored) => Promise<void>;
 
-/** Audio and parts of one statement. */
+/** Audio, and parts or further rows, of one statement. */
 const STATEMENT_BYTES = 256 * 1024;
 const STATEMENT_PARTS = 200;
 /** Between the starts of two statements (ms). */
@@ -66,40 +60,75 @@ export type Intake = ReturnType<typeof createIntake>;
 export function createIntake(options: IntakeOptions) {
   const { store, isFull, log, nowMs = () => performance.now(), gatherMs = GATHER_MS } = options;
   const { againMs: firstAgainMs = AGAIN_MS } = options;
-  const rows = new Map<string, RecordingHead | RecordingTail>();
+  const rows = new Map<string, Row>();
   const parts: Waiting[] = [];
   const counts: RecorderCounts = {
     frames: { stored: 0, memory_full: 0, too_long: 0, too_many: 0, storage_full: 0, failed: 0 },
     burstsLost: 0,
   };
-  /** By recording: what this node could not store, told with its end. */
-  const failed = new Map<string, Partial<Record<Loss, number>>>();
+  /** By recording: what this node could not store from that frame on, told with what its relay lost. */
+  const failed = new Map<string, { readonly from: number; readonly lost: Lost }>();
+  /** Parts that wait, by recording. */
+  const waitingOf = new Map<string, number>();
+  /** Recordings under way that have no row and get none: their speech could neither be heard nor deleted. */
+  const gone = new Set<string>();
   let waitingBytes = 0;
   let partsMax = STATEMENT_PARTS;
   let isStoring = false;
   let isClosed = false;
   let isBehind = false;
   let idle: () => void = () => {};
+  let wake: () => void = () => {};
 
   function lose({ part, done }: Waiting, reason: Loss): void {
     counts.frames[reason] += part.frames;
-    const of = failed.get(part.id) ?? {};
-    failed.set(part.id, { ...of, [reason]: (of[reason] ?? 0) + part.frames });
+    const { from, lost } = failed.get(part.id) ?? { from: part.from, lost: {} };
+    failed.set(part.id, { from, lost: { ...lost, [reason]: (lost[reason] ?? 0) + part.frames } });
     release(part, done);
   }
 
-  function release({ bytes }: Part, done: (bytes: number) => void): void {
+  function release({ id, bytes }: Part, done: (bytes: number) => void): void {
     waitingBytes -= bytes.byteLength;
+    const others = (waitingOf.get(id) ?? 1) - 1;
+    if (others > 0) waitingOf.set(id, others);
+    else waitingOf.delete(id);
     done(bytes.byteLength);
   }
 
-  function takeRow(head: RecordingHead | RecordingTail): void {
-    const known = rows.get(head.id);
-    if (known === undefined && rows.size >= ROWS_MAX) {
+  function takeRow(row: Row): void {
+    if (gone.has(row.id)) return;
+    const known = rows.get(row.id);
+    // What has begun may end: the second half is for the ends.
+    const max = row.lost === undefined ? ROWS_MAX : 2 * ROWS_MAX;
+    if (known === undefined && rows.size >= max) {
       counts.burstsLost++;
+      gone.add(row.id);
       return;
     }
-    if (known === undefined || isTail(head)) rows.set(head.id, head);
+    rows.set(row.id, known === undefined ? row : merged(known, row));
+  }
+
+  function takePart(waiting: Waiting): void {
+    const { part, done } = waiting;
+    if (gone.has(part.id)) {
+      counts.frames.failed += part.frames;
+      return done(part.bytes.byteLength);
+    }
+    waitingBytes += part.bytes.byteLength;
+    waitingOf.set(part.id, (waitingOf.get(part.id) ?? 0) + 1);
+    parts.push(waiting);
+  }
+
+  /** With the speech that waits for it. Not while a statement runs. */
+  function giveUpRow(id: string): void {
+    counts.burstsLost++;
+    if (rows.get(id)?.lost === undefined) gone.add(id);
+    rows.delete(id);
+    if (waitingOf.has(id))
+      for (const one of parts.splice(0))
+        if (one.part.id === id) lose(one, 'failed');
+        else parts.push(one);
+    failed.delete(id);
   }
 
   async function storeAll(): Promise<void> {
@@ -110,16 +139,26 @@ export function createIntake(options: IntakeOptions) {
       if (await storeSome()) {
         againMs = firstAgainMs;
         partsMax = Math.min(STATEMENT_PARTS, partsMax * 2);
-        await pause(Math.max(0, startedAtMs + gatherMs - nowMs()));
+        await rest(Math.max(0, startedAtMs + gatherMs - nowMs()));
         continue;
       }
       tellBehind();
-      await pause(againMs);
+      await rest(againMs);
       againMs = Math.min(AGAIN_MS_MAX, againMs * 2);
     }
     isStoring = false;
     idle();
   }
+
+  /** Until then, or until it is closed. */
+  const rest = (ms: number) =>
+    new Promise<void>((resolve) => {
+      const timer = setTimeout(resolve, ms);
+      wake = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
 
   function tellBehind(): void {
     const oldestMs = oldestWaitingMs();
@@ -133,84 +172,77 @@ export function createIntake(options: IntakeOptions) {
   /** false: it must be tried again. */
   async function storeSome(): Promise<boolean> {
     const taken = takeParts();
-    const heads = [...rows.values()].slice(0, STATEMENT_PARTS);
+    const ofRows = takeRows(taken);
     try {
-      await store({ rows: heads.map(withFailures), parts: taken.map(({ part }) => part) });
+      await store({ rows: ofRows, parts: taken.map(({ part }) => part) });
     } catch (error) {
       // A refusal: the database is away or slow, and it may have happened. Repeating it changes nothing.
       if (error instanceof AppError) {
         partsMax = Math.max(1, Math.floor(partsMax / 2));
         return false;
       }
-      // Something in it cannot be stored. Halved until it is alone.
-      if (taken.length + heads.length > 1 && partsMax > 1) {
-        partsMax = Math.max(1, Math.floor(Math.max(taken.length, heads.length) / 2));
-        return await storeOneByOne(taken, heads);
-      }
-      return giveUp(taken, heads, error);
+      return await storeOneByOne(taken, ofRows, error);
     }
-    settle(taken, heads);
+    settle(taken, ofRows);
     return true;
   }
 
-  /** After an error that is no refusal: each by itself, so that only the culprit is lost. */
+  /** After an error that is no refusal: each by itself, so that only the culprit is lost. An end waits for its parts. */
   async function storeOneByOne(
     taken: readonly Waiting[],
-    heads: readonly (RecordingHead | RecordingTail)[],
+    ofRows: readonly Row[],
+    error: unknown,
   ): Promise<boolean> {
-    const steps: [readonly Waiting[], readonly (RecordingHead | RecordingTail)[]][] = [
-      ...heads.map((head): [[], [RecordingHead | RecordingTail]] => [[], [head]]),
-      ...taken.map((one): [[Waiting], []] => [[one], []]),
+    if (taken.length + ofRows.length === 1) return giveUp(taken, ofRows, error);
+    const ids = new Set(taken.map(({ part }) => part.id));
+    const steps: { readonly parts: readonly Waiting[]; readonly rows: readonly Row[] }[] = [
+      ...ofRows.map((row) => ({ parts: [], rows: [ids.has(row.id) ? begun(row) : row] })),
+      ...taken.map((one) => ({ parts: [one], rows: [] })),
     ];
-    for (const [ofParts, ofHeads] of steps) {
+    for (const step of steps) {
+      if (step.parts.some((one) => one !== parts[0])) continue; // it was lost with its row
       try {
-        await store({ rows: ofHeads.map(withFailures), parts: ofParts.map(({ part }) => part) });
-        settle(ofParts, ofHeads);
+        await store({ rows: step.rows, parts: step.parts.map(({ part }) => part) });
+        settle(step.parts, step.rows);
       } catch (error) {
         if (error instanceof AppError) return false;
-        giveUp(ofParts, ofHeads, error);
+        giveUp(step.parts, step.rows, error);
       }
     }
     return true;
   }
 
-  function giveUp(
-    taken: readonly Waiting[],
-    heads: readonly (RecordingHead | RecordingTail)[],
-    error: unknown,
-  ): boolean {
-    log.error({ err: error, parts: taken.length, recordings: heads.length }, 'recorded speech not stored');
-    for (const one of taken) {
-      parts.splice(parts.indexOf(one), 1);
-      lose(one, 'failed');
-    }
-    for (const head of heads) {
-      if (rows.get(head.id) === head) rows.delete(head.id);
-      counts.burstsLost++;
-    }
+  function giveUp(taken: readonly Waiting[], ofRows: readonly Row[], error: unknown): boolean {
+    log.error({ err: error, parts: taken.length, recordings: ofRows.length }, 'recorded speech not stored');
+    for (const one of parts.splice(0, taken.length)) lose(one, 'failed');
+    for (const { id } of ofRows) giveUpRow(id);
     return true;
   }
 
-  function settle(taken: readonly Waiting[], heads: readonly (RecordingHead | RecordingTail)[]): void {
-    for (const one of taken) {
-      parts.splice(parts.indexOf(one), 1);
-      counts.frames.stored += one.part.frames;
-      release(one.part, one.done);
+  function settle(taken: readonly Waiting[], ofRows: readonly Row[]): void {
+    for (const { part, done } of parts.splice(0, taken.length)) {
+      counts.frames.stored += part.frames;
+      release(part, done);
     }
-    for (const head of heads) {
-      // An end that came meanwhile waits for the next statement.
-      if (rows.get(head.id) === head) rows.delete(head.id);
-      if (isTail(head)) failed.delete(head.id);
+    for (const row of ofRows) {
+      // An end that came meanwhile, or that waits for its parts, is for another statement.
+      if (rows.get(row.id) !== row) continue;
+      rows.delete(row.id);
+      if (row.lost !== undefined) failed.delete(row.id);
     }
     if (!isBehind || oldestWaitingMs() >= BEHIND_MS) return;
     isBehind = false;
     log.info({ waiting_bytes: waitingBytes }, 'recording caught up');
   }
 
-  function withFailures(head: RecordingHead | RecordingTail): RecordingHead | RecordingTail {
-    const own = failed.get(head.id);
-    if (own === undefined || !isTail(head)) return head;
-    return { ...head, lost: { ...head.lost, frames: { ...head.lost.frames, ...own } } };
+  /** With what this node could not store. */
+  function withFailures(row: Row): Row {
+    const own = failed.get(row.id);
+    if (own === undefined || row.lost === undefined) return row;
+    const { from, lost } = own;
+    const whole = { ...row, lost: { ...row.lost, [from]: { ...row.lost[from], ...lost } } };
+    rows.set(row.id, whole);
+    return whole;
   }
 
   /** The oldest ones. When the cap is reached, what waits is lost, and counted. */
@@ -226,6 +258,23 @@ export function createIntake(options: IntakeOptions) {
     return taken;
   }
 
+  /** Those of these parts, and others that wait. No speech is stored before its row, and no end before its speech. */
+  function takeRows(taken: readonly Waiting[]): Row[] {
+    const takenOf = new Map<string, number>();
+    for (const { part } of taken) takenOf.set(part.id, (takenOf.get(part.id) ?? 0) + 1);
+    const isComplete = ({ id }: Row) => (waitingOf.get(id) ?? 0) === (takenOf.get(id) ?? 0);
+    const found: Row[] = [];
+    for (const id of takenOf.keys()) {
+      const row = rows.get(id);
+      if (row !== undefined) found.push(isComplete(row) ? withFailures(row) : begun(row));
+    }
+    for (const row of rows.values()) {
+      if (found.length >= STATEMENT_PARTS) break;
+      if (!takenOf.has(row.id) && (row.lost === undefined || isComplete(row))) found.push(withFailures(row));
+    }
+    return found;
+  }
+
   return {
     counts,
     /** Of a relay. `done` is called with bytes that are in memory no more. */
@@ -234,20 +283,20 @@ export function createIntake(options: IntakeOptions) {
       counts.burstsLost += batch.burstsLost;
       for (const head of batch.heads) takeRow(head);
       const sinceMs = nowMs();
-      for (const part of batch.parts) {
-        waitingBytes += part.bytes.byteLength;
-        parts.push({ part, sinceMs, done });
-      }
+      for (const part of batch.parts) takePart({ part, sinceMs, done });
+      for (const { id, lost } of batch.heads) if (lost !== undefined) gone.delete(id);
       if (!isStoring && !isClosed) void storeAll();
     },
-    figures: () => ({ ...counts, waitingBytes, oldestWaitingMs: oldestWaitingMs() }),
+    figures: () => ({ ...counts, waitingBytes, rowsWaiting: rows.size, oldestWaitingMs: oldestWaitingMs() }),
     /** Stores what waits, for at most so long (ms). What is left is lost, and said. */
     async close(ms: number): Promise<void> {
       const done = new Promise<void>((resolve) => {
         idle = resolve;
       });
-      if (isStoring) await Promise.race([done, pause(ms, undefined, { ref: false })]);
+      wake();
+      if (isStoring) await Promise.race([done, delay(ms, undefined, { ref: false })]);
       isClosed = true;
+      wake();
       const frames = parts.reduce((sum, { part }) => sum + part.frames, 0);
       if (frames > 0 || rows.size > 0) log.error({ frames, recordings: rows.size }, 'recorded frames lost');
     },

@@ -1,25 +1,20 @@
 // Stores recordings and reads them in PostgreSQL.
 import type { Database } from '../../db/client.js';
 import type { Deadline } from '../../db/deadline.js';
-import { isTail } from '../../protocol/recording-batch.js';
 import type { Stored } from './intake.js';
 
 /**
  * Resolves after commit. Repeating it changes nothing: parts are known by their first frame, and a row takes only what it
  * lacks. The database says when a recording expires, so no clock of a relay can keep one or remove it. Two relays share the
- * row of a burst that moved: rows are locked in the order of their ids.
+ * row of a burst that moved: rows are locked in the order of their ids, and the stricter epoch counts, whichever comes first.
  */
 export async function storeRecordings(
   database: Database,
   deadline: Deadline,
   { rows, parts }: Stored,
 ): Promise<void> {
-  const given = rows.map((row) => ({
-    ...row,
-    ...(isTail(row) && { lost: row.lost.from === 0 ? {} : { [row.lost.from]: row.lost.frames } }),
-  }));
   // As one text: names may have quotes, commas and braces.
-  const json = JSON.stringify(given);
+  const json = storable(JSON.stringify(rows));
   const arrayOf = (values: readonly (string | number)[]) => `{${values.join(',')}}`;
   await database.write(
     deadline,
@@ -42,6 +37,7 @@ export async function storeRecordings(
         on conflict (id) do update
           set frames = coalesce(r.frames, excluded.frames), duration_ms = coalesce(r.duration_ms, excluded.duration_ms),
               code = coalesce(r.code, excluded.code), emergency = r.emergency or excluded.emergency,
+              epoch = least(r.epoch, excluded.epoch), was_required = r.was_required or excluded.was_required,
               lost = coalesce(r.lost, '{}') || coalesce(excluded.lost, '{}')
           where r.erased_at is null
       )
@@ -49,9 +45,19 @@ export async function storeRecordings(
       select id, from_frame, frames, decode(bytes, 'base64')
       from unnest(${arrayOf(parts.map(({ id }) => id))}::uuid[], ${arrayOf(parts.map(({ from }) => from))}::bigint[],
                   ${arrayOf(parts.map(({ frames }) => frames))}::integer[],
-                  ${arrayOf(parts.map(({ bytes }) => Buffer.from(bytes.buffer).toString('base64')))}::text[])
+                  ${arrayOf(parts.map(({ bytes }) => textOf(bytes)))}::text[])
            as part (id, from_frame, frames, bytes)
       order by id, from_frame
       on conflict do nothing`,
   );
 }
+
+const textOf = ({ buffer, byteOffset, byteLength }: Uint8Array<ArrayBuffer>): string =>
+  Buffer.from(buffer, byteOffset, byteLength).toString('base64');
+
+/**
+ * JSON without the two escapes that PostgreSQL stores nowhere: NUL, and half of a surrogate pair. The text of a codec is the
+ * client's, and must not keep a recording from being stored.
+ */
+const storable = (json: string): string =>
+  json.replace(/\\(u0000|ud[89a-f][0-9a-f]{2}|.)/g, (all, code) => (code.length > 1 ? '\\ufffd' : all));

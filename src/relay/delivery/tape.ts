@@ -7,8 +7,8 @@ export interface Tape {
   frame(view: DataView, index: number): void;
   /** The burst has ended, with so many frames. */
   ended(code: EndCode, durationMs: number, frames: number): void;
-  /** What another relay needs to go on with it. */
-  moving(): MovedTape;
+  /** What another relay needs to go on with it. null: it is not recorded any more. */
+  moving(): MovedTape | null;
   /** The burst goes on at another relay. */
   left(): void;
 }

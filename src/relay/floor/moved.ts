@@ -15,20 +15,23 @@ import type { Talk } from './talk.js';
 export const movesAlong = ({ claim, talkgroup }: Talk): boolean =>
   claim === 'talks' && talkgroup.floorMode === 'open';
 
-export const movedBurst = (talk: Talk, nowMs: number): MovedBurst => ({
-  number: talk.number,
-  burst: talk.burst,
-  frames: talk.frames,
-  sequence: talk.sequence,
-  priority: talk.priority,
-  ...(talk.codec !== null && { codec: talk.codec }),
-  ...(talk.crypto !== null && { crypto: talk.crypto }),
-  started_at: new Date(talk.startedAt).toISOString(),
-  age_ms: nowMs - talk.startedAtMs,
-  silent_ms: Math.max(0, nowMs - talk.lastFrameAtMs),
-  has_returned: talk.relayed === talk.relayedAtReturn,
-  ...(talk.tape !== null && { recording: talk.tape.moving() }),
-});
+export function movedBurst(talk: Talk, nowMs: number): MovedBurst {
+  const recording = talk.tape?.moving() ?? null;
+  return {
+    number: talk.number,
+    burst: talk.burst,
+    frames: talk.frames,
+    sequence: talk.sequence,
+    priority: talk.priority,
+    ...(talk.codec !== null && { codec: talk.codec }),
+    ...(talk.crypto !== null && { crypto: talk.crypto }),
+    started_at: new Date(talk.startedAt).toISOString(),
+    age_ms: nowMs - talk.startedAtMs,
+    silent_ms: Math.max(0, nowMs - talk.lastFrameAtMs),
+    has_returned: talk.relayed === talk.relayedAtReturn,
+    ...(recording !== null && { recording }),
+  };
+}
 
 /** The burst goes on, and was announced when it began. */
 export function resume(talk: Talk, moved: MovedBurst, nowMs: number): void {

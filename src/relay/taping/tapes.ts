@@ -9,6 +9,7 @@ import type {
   RecordingEnd,
   RecordingHead,
   RecordingTail,
+  Shares,
 } from '../../protocol/recording-batch.js';
 import { PIECE_MAX, recordingIdOf } from '../../protocol/recording-id.js';
 import type { MovedTape, Tape } from '../delivery/tape.js';
@@ -105,6 +106,14 @@ export function createTapes({ clock, memoryBytes, handOver }: TapesOptions) {
     return tape;
   }
 
+  /** Recording was switched off here before the burst came. */
+  function endHere(talk: Talk, moved: MovedTape): void {
+    if (memoryBytes === 0) return;
+    const head = headOf(talk, talk, moved);
+    const durationMs = clock.nowMs() - sinceMs(talk, moved.at, clock.nowMs());
+    heads.push(tailOf(head, { code: 'switched_off', durationMs, framesOfBurst: talk.frames, lost: {} }));
+  }
+
   function flush(): void {
     if (heads.length === 0 && parts.length === 0 && burstsLost === 0 && Object.keys(lost).length === 0)
       return;
@@ -120,21 +129,19 @@ export function createTapes({ clock, memoryBytes, handOver }: TapesOptions) {
     /** A burst begins here. null: it is not recorded. */
     begin: (talk: Talk) => begin(talk, null),
     /** A burst that was recorded at another relay goes on here. */
-    goOn: (talk: Talk, moved: MovedTape | undefined) => (moved === undefined ? null : begin(talk, moved)),
+    goOn(talk: Talk, moved: MovedTape | undefined): Tape | null {
+      if (moved === undefined) return null;
+      if (talk.talkgroup.recordingDays === 0) endHere(talk, moved);
+      return begin(talk, moved);
+    },
     /** A burst that was recorded at another relay may not go on here. */
     endMoved(talk: Talk, moved: MovedBurst, code: EndCode): void {
       const { recording, burst, priority, frames, age_ms } = moved;
       if (recording === undefined || memoryBytes === 0) return;
       const { codec = null, crypto = null } = moved;
       const head = headOf(talk, { burst, priority, codec, crypto }, recording);
-      const beforeMs = recording.at - Date.parse(moved.started_at);
-      heads.push({
-        ...head,
-        frames: framesIn(frames, head),
-        duration_ms: Math.round(age_ms - beforeMs),
-        code,
-        lost: { from: 0, frames: {} },
-      });
+      const durationMs = age_ms - (recording.at - Date.parse(moved.started_at));
+      heads.push(tailOf(head, { code, durationMs, framesOfBurst: frames, lost: {} }));
     },
     /** Called ten times a second. */
     tick(nowMs: number): void {
@@ -183,6 +190,24 @@ function headOf(
   };
 }
 
+/** When the piece began, by the clock of its burst, which no step of another one moves. */
+const sinceMs = ({ startedAt, startedAtMs }: Talk, at: number, nowMs: number) =>
+  Math.min(startedAtMs + at - startedAt, nowMs);
+
+interface End {
+  readonly code: RecordingEnd;
+  readonly durationMs: number;
+  readonly framesOfBurst: number;
+  readonly lost: Shares;
+}
+
+const tailOf = (head: RecordingHead, { code, durationMs, framesOfBurst, lost }: End): RecordingTail => ({
+  ...head,
+  frames: framesIn(framesOfBurst, head),
+  duration_ms: Math.round(durationMs),
+  ...{ code, lost },
+});
+
 /** What of a burst on its way is recorded. */
 const framesIn = (frames: number, { first_frame }: Pick<RecordingHead, 'first_frame'>) =>
   Math.max(0, frames - first_frame + 1);
@@ -207,6 +232,7 @@ class BurstTape implements Tape {
   private pieceBytes = 0;
   private isHeadDue = true;
   private isOver = false;
+  private isTooLong = false;
   private readonly bytes = new Uint8Array(PART_BYTES);
   private used = 0;
   /** Of the frames in `bytes`: the index of the first, and how many. */
@@ -224,13 +250,15 @@ class BurstTape implements Tape {
     this.talkgroup = talk.talkgroup;
     this.user = talk.membership.user;
     this.piece = piece;
-    // By the clock of the burst, which no step of another one moves.
-    this.pieceSinceMs = Math.min(talk.startedAtMs + at - talk.startedAt, nowMs);
+    this.pieceSinceMs = sinceMs(talk, at, nowMs);
     this.head = headOf(talk, talk, { days, piece, from, at });
   }
 
   frame(view: DataView, index: number): void {
-    if (this.isOver) return;
+    if (this.isOver) {
+      if (this.isTooLong) this.deck.lose('too_long', 1);
+      return;
+    }
     if (this.firstHere === 0) this.firstHere = index;
     const size = FRAME_HEAD_BYTES + view.byteLength - HEADER_BYTES;
     if (this.used + size > PART_BYTES) this.handOver();
@@ -247,7 +275,8 @@ class BurstTape implements Tape {
     bytes.set(new Uint8Array(view.buffer, view.byteOffset, 4), used);
     bytes[used + 4] = (size - FRAME_HEAD_BYTES) >> 8;
     bytes[used + 5] = (size - FRAME_HEAD_BYTES) & 0xff;
-    bytes.set(new Uint8Array(view.buffer, view.byteOffset + HEADER_BYTES), used + FRAME_HEAD_BYTES);
+    const payload = new Uint8Array(view.buffer, view.byteOffset + HEADER_BYTES, size - FRAME_HEAD_BYTES);
+    bytes.set(payload, used + FRAME_HEAD_BYTES);
     this.used += size;
     this.frames++;
   }
@@ -278,6 +307,7 @@ class BurstTape implements Tape {
     const { talk, head } = this;
     this.end('continues', nowMs - this.pieceSinceMs, talk.frames);
     if (this.piece === PIECE_MAX) {
+      this.isTooLong = true;
       this.close();
       return;
     }
@@ -293,17 +323,20 @@ class BurstTape implements Tape {
 
   private end(code: RecordingEnd, durationMs: number, framesOfBurst: number): void {
     this.handOver();
-    const { head, lostHere, firstHere } = this;
-    const frames = lostHere > 0 ? { memory_full: lostHere } : {};
-    this.deck.head({
-      ...head,
-      frames: framesIn(framesOfBurst, head),
-      duration_ms: Math.round(durationMs),
-      code,
-      lost: { from: firstHere, frames },
-    });
-    if (lostHere > 0) this.deck.lose('memory_full', lostHere);
+    const { talk, head } = this;
+    const lost = this.tellLost();
+    // An emergency may have been raised since it began.
+    const emergency = head.emergency || talk.emergencyFlag === EMERGENCY;
+    this.deck.head({ ...tailOf(head, { code, durationMs, framesOfBurst, lost }), emergency });
     this.isHeadDue = false;
+  }
+
+  /** Of this piece, once. */
+  private tellLost(): Shares {
+    const { firstHere, lostHere } = this;
+    if (lostHere === 0) return {};
+    this.deck.lose('memory_full', lostHere);
+    return { [firstHere]: { memory_full: lostHere } };
   }
 
   private close(): void {
@@ -323,7 +356,8 @@ class BurstTape implements Tape {
     this.close();
   }
 
-  moving(): MovedTape {
+  moving(): MovedTape | null {
+    if (this.isOver) return null;
     const { days, first_frame: from, started_at: at } = this.head;
     return { days, piece: this.piece, from, at };
   }
@@ -331,7 +365,7 @@ class BurstTape implements Tape {
   left(): void {
     if (this.isOver) return;
     this.handOver();
-    if (this.isHeadDue) this.deck.head(this.head);
+    this.deck.head({ ...this.head, lost: this.tellLost() });
     this.close();
   }
 }
