@@ -11,6 +11,9 @@ import { Type } from '../typebox.js';
 const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =>
   Type.Union([type, Type.Null()], 'description' in type ? { description: String(type.description) } : {});
 
+/** With what it has beside its known fields, as members got it. */
+const Format = Type.Object(Codec.properties, { title: 'codec', additionalProperties: true });
+
 export const Recording = Type.Object(
   {
     recording_id: Type.String({
@@ -44,7 +47,7 @@ export const Recording = Type.Object(
     ),
     priority: Type.Integer(),
     emergency: Type.Boolean(),
-    codec: Type.Optional(Codec),
+    codec: Type.Optional(Format),
     crypto: Type.Optional(Crypto),
     erased_at: Nullable(Timestamp),
   },

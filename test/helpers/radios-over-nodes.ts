@@ -22,6 +22,8 @@ export const OVER_TWO_NODES: readonly string[] = [
   'mass-reconnect',
   'positions',
   'protocol',
+  'recordings',
+  'recordings-kept',
   'resume',
   'resume-floor',
   'rights-reserved',

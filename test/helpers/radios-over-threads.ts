@@ -23,6 +23,8 @@ export const OVER_TWO_THREADS: readonly string[] = [
   'positions',
   'presence',
   'protocol',
+  'recordings',
+  'recordings-kept',
   'resume',
   'resume-floor',
   'rights-reserved',

@@ -1,8 +1,9 @@
 // Recorded speech on the wire: what was heard is stored byte for byte, and who may hear it later.
-import t, { type Test } from 'tap';
+import t from 'tap';
 import { decodeFrame, encodeFrame } from '../../src/protocol/frame.js';
 import { readRecordingId } from '../../src/protocol/recording-id.js';
 import { eventually } from '../helpers/eventually.js';
+import { type Recording, recordedIn } from '../helpers/service/recorded.js';
 import { type Person, service } from '../helpers/service/service.js';
 
 t.setTimeout(300_000);
@@ -11,48 +12,7 @@ t.jobs = 4;
 // No burst here ends by silence, and none is too fast.
 const s = await service(t, { TALK_SILENCE_MS: '60000', FRAMES_PER_SECOND: '10000' });
 
-interface Recording {
-  readonly recording_id: string;
-  readonly code: string | null;
-  readonly [key: string]: unknown;
-}
-
-/** A talkgroup that is recorded, as all of its radios know. */
-async function recorded(t: Test, count: number, name: string, days = 30) {
-  const group = await s.crew(t, count, { name });
-  await s.admin.patch(`/talkgroups/${group.id}`, { recording_days: days });
-  for (const radio of group.radios) t.match(await radio.hears('TALKGROUP_CHANGED'), { recording_days: days });
-  return group;
-}
-
-const listOf = async (person: Pick<Person, 'call'>, query: string): Promise<Recording[]> => {
-  const { status, body } = await person.call('GET', `/recordings?${query}`);
-  if (status !== 200) throw new Error(`${status} ${JSON.stringify(body)}`);
-  return body.recordings as Recording[];
-};
-
-/** All recordings of the talkgroup that the person may hear, when there are so many with an end. */
-const endedOf = (person: Pick<Person, 'call'>, talkgroup: string, count: number) =>
-  eventually(async () => {
-    const found = await listOf(person, `talkgroup_id=${talkgroup}&order=oldest`);
-    if (found.filter(({ code }) => code !== null).length < count) throw new Error(JSON.stringify(found));
-    return found;
-  });
-
-async function framesOf({ token }: Pick<Person, 'token'>, id: string) {
-  const answer = await fetch(`${s.rest}/recordings/${id}/frames`, {
-    headers: { authorization: `Bearer ${token}` },
-  });
-  const bytes = Buffer.from(await answer.arrayBuffer());
-  const frames: Buffer[] = [];
-  if (answer.status === 200)
-    for (let at = 0; at < bytes.length; ) {
-      const length = bytes.readUInt16BE(at);
-      frames.push(bytes.subarray(at + 2, at + 2 + length));
-      at += 2 + length;
-    }
-  return { status: answer.status, frames, type: answer.headers.get('content-type'), bytes };
-}
+const { recorded, listOf, endedOf, framesOf } = recordedIn(s);
 
 t.test('what a listener heard is stored byte for byte, and listed with its end', async (t) => {
   const { id, number, name, people, radios } = await recorded(t, 3, 'fire');

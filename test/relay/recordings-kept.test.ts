@@ -1,0 +1,264 @@
+// Stored recordings: what is repeated, erased, expired or of a time with other keys.
+import { randomUUID } from 'node:crypto';
+import t from 'tap';
+import { type Database, openDatabase } from '../../src/db/client.js';
+import { deadlineIn } from '../../src/db/deadline.js';
+import { ENCRYPTED } from '../../src/protocol/frame.js';
+import { recordingIdOf } from '../../src/protocol/recording-id.js';
+import { deleteOldRecordings } from '../../src/recordings/erasing.js';
+import type { Stored } from '../../src/recordings/intake.js';
+import { storeRecordings } from '../../src/recordings/store.js';
+import type { RecordingTail } from '../../src/relay/taping/batch.js';
+import { framesAt, recordedIn } from '../helpers/service/recorded.js';
+import { type Json, type Person, service } from '../helpers/service/service.js';
+
+t.setTimeout(300_000);
+
+const s = await service(t, { TALK_SILENCE_MS: '60000', FRAMES_PER_SECOND: '10000' });
+const { recorded, listOf, endedOf, framesOf } = recordedIn(s);
+const database: Database = openDatabase({ url: s.url, connections: 2, log: { info() {}, warn() {} } });
+t.teardown(() => database.close());
+const store = (stored: Stored) => storeRecordings(database, deadlineIn(10_000), stored);
+const deleteOld = () => deleteOldRecordings(database, deadlineIn(10_000));
+
+let session = 4_000_000_000;
+
+/** A whole recording of a talkgroup as a relay hands it over, with two frames. */
+async function given(over: Partial<RecordingTail> = {}) {
+  const { id: talkgroup_id, number } = await s.talkgroup('given', s.admin);
+  const startedAt = Date.now();
+  const id = recordingIdOf({ startedAt, session: ++session, burst: 1, piece: 0 });
+  const row: RecordingTail = {
+    ...{ id, talkgroup_id: talkgroup_id as never, talkgroup_number: number, talkgroup_name: 'given' },
+    ...{
+      user_id: s.admin.id,
+      username: 'ann',
+      started_at: startedAt,
+      days: 1,
+      epoch: 3,
+      was_required: false,
+    },
+    ...{ priority: 1, emergency: false, codec: null, crypto: null, first_frame: 1 },
+    ...{ frames: 3, duration_ms: 60, code: 'released', lost: { 1: { memory_full: 1 } } },
+    ...over,
+  };
+  const bytes = new Uint8Array(Buffer.from('00000000000141000000010001420000'.slice(0, 28), 'hex'));
+  const stored: Stored = { rows: [row], parts: [{ id, from: 1, frames: 2, bytes }] };
+  return { id, row, stored, talkgroup: talkgroup_id };
+}
+
+const one = async (id: string) => (await s.admin.get(`/recordings/${id}`)).recording as Json;
+const partsOf = (id: string) =>
+  s.sql`select * from recording_parts where recording_id = ${id} order by from_frame`;
+const statusOf = async (person: Person, id: string) => [
+  (await person.call('GET', `/recordings/${id}`)).status,
+  (await framesOf(person, id)).status,
+];
+
+t.test('storing the same again changes nothing', async (t) => {
+  const { id, row, stored } = await given();
+  const { frames, duration_ms, code, lost, ...head } = row;
+  await store({ rows: [head], parts: [] });
+  t.match(await one(id), { frames: null, code: null, missing: null, stored_frames: 0 });
+  await store(stored);
+  const [before, parts] = [await one(id), await partsOf(id)];
+  t.match(before, { frames: 3, stored_frames: 2, missing: 1, missing_because: { memory_full: 1 } });
+  for (let time = 0; time < 2; time++) await store(stored);
+  await store({ rows: [head], parts: [] });
+  t.same(await one(id), before);
+  t.same(await partsOf(id), parts);
+  t.same(
+    (await framesOf(s.admin, id)).frames.map((frame) => frame.subarray(16).toString()),
+    ['A', 'B'],
+  );
+});
+
+t.test('of two relays that store the row of one recording the stricter one counts', async (t) => {
+  for (const order of [0, 1]) {
+    const { id, row } = await given();
+    const { frames, duration_ms, code, lost, ...head } = row;
+    const rows = [
+      { ...head, was_required: true, lost: { 1: { memory_full: 2 } } },
+      { ...row, epoch: 4, lost: { 9: { failed: 1 } } },
+    ];
+    for (const each of order === 0 ? rows : rows.reverse()) await store({ rows: [each], parts: [] });
+    const [found] = await s.sql`select epoch::int, was_required, lost, code from recordings where id = ${id}`;
+    t.same(
+      { ...found },
+      {
+        ...{ epoch: 3, was_required: true, code: 'released' },
+        lost: { 1: { memory_full: 2 }, 9: { failed: 1 } },
+      },
+    );
+  }
+});
+
+t.test('neither a repeated row nor a late part brings an erased recording back', async (t) => {
+  const { id, row, stored } = await given();
+  await store(stored);
+  await s.admin.delete(`/recordings/${id}`);
+  await store(stored);
+  await store({ rows: [row], parts: stored.parts.map((part) => ({ ...part, from: 3 })) });
+  t.match(await one(id), { username: null, user_id: null });
+  t.equal((await framesOf(s.admin, id)).status, 410);
+  await deleteOld();
+  t.equal((await partsOf(id)).length, 2, 'a download under way has a minute');
+  await s.sql`update recordings set erased_at = erased_at - interval '61 seconds' where id = ${id}`;
+  await deleteOld();
+  t.same(await partsOf(id), []);
+  await store(stored);
+  await deleteOld();
+  t.same(await partsOf(id), [], 'what comes later goes as well');
+  t.match(await one(id), { username: null, missing_because: { erased: 3 } });
+  t.same(await listOf(s.admin, `talker=${row.username}&talkgroup_id=${row.talkgroup_id}`), []);
+});
+
+t.test('an expired recording is hidden at once, and deleted an hour later', async (t) => {
+  const [expired, other] = [await given(), await given()];
+  for (const { stored } of [expired, other]) await store(stored);
+  const { id } = expired;
+  await framesOf(s.admin, id);
+  const expire = (ago: string) =>
+    s.sql`update recordings set expires_at = now() - ${ago}::text::interval where id = ${id}`;
+  await expire('1 second');
+  t.same(await statusOf(s.admin, id), [404, 404]);
+  t.same(await listOf(s.admin, `talkgroup_id=${expired.talkgroup}`), []);
+  t.equal((await s.admin.call('DELETE', `/recordings/${id}`)).status, 404);
+  await deleteOld();
+  t.equal((await partsOf(id)).length, 1);
+  await expire('61 minutes');
+  await deleteOld();
+  t.same(await partsOf(id), []);
+  for (const table of ['recordings', 'recording_reads'])
+    t.same(
+      await s.sql`select from ${s.sql(table)} where ${s.sql(table === 'recordings' ? 'id' : 'recording_id')} = ${id}`,
+      [],
+    );
+  t.same(await statusOf(s.admin, other.id), [200, 200]);
+});
+
+t.test('names and codecs with any characters are stored as they are', async (t) => {
+  const codec = {
+    name: '"},{\\u0041\\',
+    sample_rate: 8000,
+    frame_ms: 2.5,
+    channels: 2,
+    more: { x: ['é😀', null] },
+  };
+  const { id, row, stored } = await given({
+    username: `a"b'c{d},\\e 火 😀`,
+    talkgroup_name: '{"x", NULL}',
+    codec,
+  });
+  await store(stored);
+  const { username, talkgroup_name } = row;
+  t.match(await one(id), { username, talkgroup_name, codec });
+  t.same(
+    (await listOf(s.admin, `talkgroup_id=${row.talkgroup_id}&talker=${encodeURIComponent(username)}`)).length,
+    1,
+  );
+});
+
+t.test('no codec keeps a burst from being recorded', async (t) => {
+  const { id, number, people, radios } = await recorded(t, 2, 'codec');
+  const [ann, bob] = radios;
+  for (const name of ['nul \u0000', 'half \ud800', '\\u0000']) {
+    await ann.asks({ type: 'FLOOR_REQUEST', talkgroup_id: id, codec: { name, sample_rate: 1, frame_ms: 1 } });
+    ann.speaks(number, 'x', { start: true, end: true });
+    await bob.hears('TALK_ENDED');
+  }
+  const found = await endedOf(people[1], id, 3);
+  t.same(
+    found.map(({ codec, stored_frames }) => [(codec as Json).name, stored_frames]),
+    [
+      ['nul \ufffd', 1],
+      ['half \ufffd', 1],
+      ['\\u0000', 1],
+    ],
+  );
+});
+
+t.test('what was said while encryption was required is open only with the keys of that time', async (t) => {
+  const { id, number, people, radios } = await recorded(t, 4, 'required');
+  const [ann, bob] = radios;
+  const [talker, keyed, keyless, later] = people;
+  const setMode = async (encryption: string) => {
+    await s.sql`update talkgroups set encryption = ${encryption}, revision = revision + 1 where id = ${id}`;
+    await s.sql`select pg_notify('talkgroup_radio', ${JSON.stringify({ id: randomUUID(), kind: 'talkgroup_changed', talkgroup: id })})`;
+    for (const radio of radios)
+      await radio.hears('TALKGROUP_CHANGED', (one) => one.encryption === encryption);
+  };
+  await s.sql`update memberships set may_have_keys = true
+    where talkgroup_id = ${id} and user_id in (${talker.id}, ${keyed.id})`;
+  await setMode('required');
+  const emergency = await ann.asks({ type: 'EMERGENCY_RAISE', talkgroup_id: id });
+  ann.speaks(number, 'help', { start: true, end: true });
+  await bob.hearsText('help');
+  await ann.asks({ type: 'EMERGENCY_CLEAR', emergency_id: emergency.emergency_id });
+  const crypto = { suite: 4, epoch: 0, salt: 'oKGio6SlpqeoqaqrrK2urw' };
+  t.match(await ann.asks({ type: 'FLOOR_REQUEST', talkgroup_id: id, crypto }), { type: 'FLOOR_GRANTED' });
+  ann.speaks(number, 'sealed', { flags: ENCRYPTED, end: true });
+  await bob.hearsText('sealed');
+  const [help, sealed] = await endedOf(keyed, id, 2);
+  t.match([help, sealed], [{ emergency: true }, { emergency: false, crypto }]);
+  t.equal(((await framesOf(keyed, sealed?.recording_id ?? '')).frames[0]?.[0] ?? 0) & ENCRYPTED, ENCRYPTED);
+  // The permission came with the rotation behind what was said.
+  await s.sql`update memberships set may_have_keys = true, first_epoch = 1 where talkgroup_id = ${id} and user_id = ${later.id}`;
+  const hear = async (person: Person) => [
+    await statusOf(person, help?.recording_id ?? ''),
+    await statusOf(person, sealed?.recording_id ?? ''),
+    (await listOf(person, `talkgroup_id=${id}`)).length,
+  ];
+  const [all, nothing] = [
+    [[200, 200], [200, 200], 2],
+    [[404, 404], [404, 404], 0],
+  ];
+  for (const mode of ['required', 'allowed']) {
+    if (mode === 'allowed') await setMode(mode);
+    t.same(await hear(keyed), all, mode);
+    t.same(await hear(keyless), nothing, `without keys, ${mode}`);
+    t.same(await hear(later), nothing, `with keys since then, ${mode}`);
+    t.same(await hear(s.admin), [...all.slice(0, 2), 2], mode);
+  }
+  ann.speaks(number, 'clear', { start: true, end: true });
+  await bob.hearsText('clear');
+  t.equal((await endedOf(keyless, id, 1)).length, 1, 'what it could hear live it hears later');
+});
+
+t.test('a look at whether there is speech is no download, and no answer is kept in a cache', async (t) => {
+  const { id, stored } = await given();
+  await store(stored);
+  const { status } = await framesAt(s.rest, s.admin, id, 'HEAD');
+  t.ok(status === 404 || status === 405, `${status}`);
+  const reads = () => s.sql`select from recording_reads where recording_id = ${id}`;
+  t.equal((await reads()).length, 0);
+  const { cache } = await framesOf(s.admin, id);
+  t.equal(cache, 'no-store');
+  t.equal((await reads()).length, 1);
+  for (const path of ['/recordings', `/recordings/${id}`]) {
+    const answer = await fetch(`${s.rest}${path}`, { headers: { authorization: `Bearer ${s.admin.token}` } });
+    t.same([answer.status, answer.headers.get('cache-control')], [200, 'no-store'], path);
+  }
+  t.match(await s.admin.call('GET', `/recordings/${randomUUID()}`), {
+    ...{ status: 404, body: { error: 'recording not found' } },
+  });
+});
+
+t.test('a node reads four recordings at once', async (t) => {
+  const { id, stored } = await given();
+  await store(stored);
+  // They wait for the note of who listened.
+  const { all } = await s.sql.begin(async (sql) => {
+    await sql`lock table recording_reads in exclusive mode`;
+    const downloads = Array.from({ length: 5 }, () => framesOf(s.admin, id));
+    const first = await Promise.race(downloads);
+    t.same(
+      [first.status, JSON.parse(first.bytes.toString())],
+      [429, { error: 'too many recordings are read now' }],
+    );
+    return { all: downloads };
+  });
+  const statuses = (await Promise.all(all)).map(({ status }) => status);
+  t.same(statuses.sort(), [200, 200, 200, 200, 429]);
+  t.equal((await framesOf(s.admin, id)).status, 200, 'and further ones afterwards');
+});
