@@ -16,7 +16,7 @@ SOURCES := src/. bench/. test/. $(shell find src bench test -mindepth 1 -path be
 # Named by their sources, so that what an earlier build left in dist is not run.
 TESTS := $(patsubst %.ts,dist/%.js,$(sort $(filter %.test.ts,$(SOURCES))))
 # What needs nats-server.
-CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,encryption failures floors links local-cluster moves node-limits nodes operations)
+CLUSTER_TESTS = $(patsubst %,dist/test/cluster/%.test.js,encryption failures floors links local-cluster moves node-limits nodes operations recordings)
 # What two threads do as relays of one node, and the faults of one of them, beside the tests of one node that run over two.
 THREAD_TESTS = $(patsubst %,dist/test/%.test.js,cluster/thread-floors cluster/thread-limits cluster/thread-moves cluster/threads faults/threads)
 # What takes long: the strongest legal and illegal clients, commands and the programs that pages and backups start, and
