@@ -33,7 +33,8 @@ export interface Parameter {
 
 export interface Response {
   readonly description: string;
-  readonly content: Content;
+  /** No JSON: the answer is bytes. */
+  readonly content: Partial<Content>;
 }
 
 export interface Content {

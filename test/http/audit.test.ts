@@ -7,6 +7,7 @@ import { deadlineIn } from '../../src/db/deadline.js';
 import { noticeOf } from '../../src/db/notice.js';
 import { raiseEmergency } from '../../src/emergencies/store.js';
 import type { TalkgroupId } from '../../src/ids.js';
+import { recordingIdOf } from '../../src/protocol/recording-id.js';
 import { eventually, HANGS_MS } from '../helpers/eventually.js';
 import { type AccountCaller, type Answer, PASSWORD, type Service, service } from '../helpers/http/rest.js';
 
@@ -38,6 +39,18 @@ interface Case {
   readonly leaves: (Partial<Row> & { readonly act: string }) | null;
   /** The same request again changes nothing, and so leaves nothing. */
   readonly isOnce?: boolean;
+}
+
+/** A recording of what the caller said. */
+async function recordedIn(s: Service, { userId }: AccountCaller, talkgroup: TalkgroupId): Promise<string> {
+  const id = recordingIdOf({ startedAt: Date.now(), session: 1, burst: 1, piece: 0 });
+  await s.sql(
+    (sql) => sql`
+      insert into recordings (id, talkgroup_id, talkgroup_number, talkgroup_name, user_id, username, started_at, expires_at,
+        epoch, was_required, priority, emergency, first_frame)
+      values (${id}, ${talkgroup}, 1, 'fire', ${userId}, 'bob', now(), now() + interval '1 day', 0, false, 1, false, 1)`,
+  );
+  return id;
 }
 
 async function raised(s: Service, raiser: AccountCaller, talkgroup: TalkgroupId): Promise<string> {
@@ -74,6 +87,7 @@ async function casesOf(s: Service): Promise<Record<string, Case>> {
   const [group, doomed] = [await s.talkgroup('fire'), await s.talkgroup('doomed')];
   for (const one of [radio, bob]) await one.post(`/talkgroups/${group}/join`);
   const [acknowledged, own] = [await raised(s, bob, group), await raised(s, radio, group)];
+  const recording = await recordedIn(s, bob, group);
   const carol = await s.account({ username: 'carol' });
   const [waiting, lost] = [await holderOf(s, carol), await holderOf(s, carol)];
   const device = { device_id: radio.deviceId, details: { serial: 'radio-1' } };
@@ -220,6 +234,14 @@ async function casesOf(s: Service): Promise<Record<string, Case>> {
           public_key: createECDH('prime256v1').generateKeys().toString('base64url'),
         }),
       leaves: null,
+    },
+    'DELETE /recordings/:id': {
+      does: () => admin.delete(`/recordings/${recording}`),
+      leaves: {
+        ...{ act: 'recording_erased', ...inGroup, user_id: null },
+        details: { talkgroup: 'fire', recording_id: recording },
+      },
+      isOnce: true,
     },
     'POST /auth/revoke': { does: () => admin.post('/auth/revoke'), leaves: null },
   };

@@ -484,6 +484,9 @@ t.test('an id that is none names nothing, on every route and after the body was 
       'permit no user': s.admin.put(`/talkgroups/${known}/members/${id}/keys`, { allowed: true }),
       'members with keys': s.admin.get(`/talkgroups/${id}/keys`),
       'keys of no talkgroup': s.radio.get(`/keys/epochs?talkgroup_id=${id}&holder_id=${holder}`),
+      recording: s.admin.get(`/recordings/${id}`),
+      'frames of no recording': s.admin.get(`/recordings/${id}/frames`),
+      'erase no recording': s.admin.delete(`/recordings/${id}`),
       'keys for no holder': s.radio.get(`/keys/epochs?talkgroup_id=${known}&holder_id=${id}`),
     };
     for (const [name, call] of Object.entries(calls)) t.equal((await call).status, 404, `${name} ${id}`);

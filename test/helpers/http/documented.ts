@@ -51,7 +51,7 @@ const plain = (text: string) => text.replaceAll(/\d+/g, 'N');
 /** The texts of its examples. */
 export function textsOf(response: Listed | undefined): string[] {
   const name = response !== undefined && '$ref' in response ? response.$ref.split('/').at(-1) : '';
-  const examples = reference.components.responses[name ?? '']?.content['application/json'].examples ?? {};
+  const examples = reference.components.responses[name ?? '']?.content['application/json']?.examples ?? {};
   return Object.values(examples).map(({ value }) => value.error);
 }
 
