@@ -75,9 +75,9 @@ export function restRoutes(parts: RestParts) {
     diagnosisRoutes({ database }),
     auditRoutes({ database }),
     talkgroupRoutes({
-      ...{ database, tell, lists, keyring, isEnforced },
+      ...{ database, tell, lists, keyring, enforce: isEnforced },
       directory: config.TALKGROUP_DIRECTORY,
-      records: config.RECORDING_GB > 0,
+      record: config.RECORDING_GB > 0,
     }),
     deviceRoutes({ database, tell, lists }),
     linkRoutes({ database, tell }),

@@ -88,6 +88,7 @@ const serviceModules: Modules = {
         'src/gps',
         'src/http',
         'src/keys',
+        'src/recordings',
         'src/relay/relay-side',
         'src/tls',
       ],
@@ -99,7 +100,7 @@ const serviceModules: Modules = {
   },
   'src/recordings': {
     purpose: 'stores recorded speech, lists and serves it, and deletes it',
-    imports: ['src/db', 'src/http', 'src/protocol', 'src/relay/taping'],
+    imports: ['src/db', 'src/http', 'src/protocol'],
   },
   'src/talkgroups': {
     purpose: 'talkgroups and their members',

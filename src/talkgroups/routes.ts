@@ -34,22 +34,14 @@ export interface TalkgroupOptions {
   /** Who may read GET /talkgroups/directory. */
   readonly directory: 'all' | 'admin';
   /** Whether every relay of the service rejects clear audio where encryption is required. */
-  readonly isEnforced: () => Promise<boolean>;
-  /** Whether this node may record. */
-  readonly records: boolean;
+  readonly enforce: () => Promise<boolean>;
+  /** Whether this node records. */
+  readonly record: boolean;
 }
 
 /** The routes under /talkgroups, and GET /admin/talkgroups. */
 export const talkgroupRoutes =
-  ({
-    database,
-    tell,
-    lists,
-    keyring,
-    directory,
-    isEnforced,
-    records,
-  }: TalkgroupOptions): FastifyPluginAsyncTypebox =>
+  ({ database, tell, lists, keyring, directory, ...may }: TalkgroupOptions): FastifyPluginAsyncTypebox =>
   async (app) => {
     const tags = ['talkgroups'];
 
@@ -156,10 +148,10 @@ export const talkgroupRoutes =
     app.patch('/talkgroups/:id', set, async ({ params, body, actor: by, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'talkgroup_changed', talkgroup });
-      if ((body.recording_days ?? 0) > 0 && !records) throw new AppError('recording_off');
+      if ((body.recording_days ?? 0) > 0 && !may.record) throw new AppError('recording_off');
       if (body.encryption === 'required') {
         if (keyring.wrapsWith === null) throw new AppError('no_secrets_key');
-        if (!(await isEnforced())) throw new AppError('not_enforced');
+        if (!(await may.enforce())) throw new AppError('not_enforced');
       }
       const changed = await store.changeTalkgroup(database, deadline, {
         ...{ talkgroup, settings: body, notice, by },

@@ -4,11 +4,11 @@ import t from 'tap';
 import { type Database, openDatabase } from '../../src/db/client.js';
 import { deadlineIn } from '../../src/db/deadline.js';
 import { ENCRYPTED } from '../../src/protocol/frame.js';
+import type { RecordingTail } from '../../src/protocol/recording-batch.js';
 import { recordingIdOf } from '../../src/protocol/recording-id.js';
-import { deleteOldRecordings } from '../../src/recordings/erasing.js';
-import type { Stored } from '../../src/recordings/intake.js';
-import { storeRecordings } from '../../src/recordings/store.js';
-import type { RecordingTail } from '../../src/relay/taping/batch.js';
+import type { Stored } from '../../src/recordings/intake/intake.js';
+import { storeRecordings } from '../../src/recordings/intake/store.js';
+import { deleteErased, deleteExpired } from '../../src/recordings/upkeep/store.js';
 import { framesAt, recordedIn } from '../helpers/service/recorded.js';
 import { type Json, type Person, service } from '../helpers/service/service.js';
 
@@ -19,7 +19,8 @@ const { recorded, listOf, endedOf, framesOf } = recordedIn(s);
 const database: Database = openDatabase({ url: s.url, connections: 2, log: { info() {}, warn() {} } });
 t.teardown(() => database.close());
 const store = (stored: Stored) => storeRecordings(database, deadlineIn(10_000), stored);
-const deleteOld = () => deleteOldRecordings(database, deadlineIn(10_000));
+const deleteOld = async () =>
+  (await deleteExpired(database, deadlineIn(10_000))) + (await deleteErased(database, deadlineIn(10_000)));
 
 let session = 4_000_000_000;
 

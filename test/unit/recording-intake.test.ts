@@ -4,7 +4,6 @@ import fc from 'fast-check';
 import t, { type Test } from 'tap';
 import { AppError } from '../../src/errors.js';
 import type { TalkgroupId, UserId } from '../../src/ids.js';
-import { createIntake, type IntakeOptions, type Stored } from '../../src/recordings/intake/intake.js';
 import {
   type Batch,
   bytesOf,
@@ -12,6 +11,7 @@ import {
   type RecordingHead,
   type RecordingTail,
 } from '../../src/protocol/recording-batch.js';
+import { createIntake, type IntakeOptions, type Stored } from '../../src/recordings/intake/intake.js';
 import { eventually } from '../helpers/eventually.js';
 
 t.setTimeout(120_000);

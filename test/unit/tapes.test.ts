@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import fc from 'fast-check';
 import t from 'tap';
+import { type Batch, isTail, type RecordingTail, type Shares } from '../../src/protocol/recording-batch.js';
 import { readRecordingId } from '../../src/protocol/recording-id.js';
-import { type Batch, isTail, type RecordingTail, type Shares } from '../../src/relay/taping/batch.js';
 import { type Burst, burstAt, framesOf, tapedOf, tapingRelays } from '../helpers/relay/taped-bursts.js';
 
 t.setTimeout(120_000);

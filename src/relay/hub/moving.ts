@@ -139,6 +139,7 @@ export function createMoving(options: MovingOptions) {
     }
     const code = typeof is === 'string' ? 'disconnected' : is.over;
     if (burst !== undefined && claim.turn !== null) endInTurn(remote, talk, burst, claim.turn, code);
+    else if (burst !== undefined) remote.tapes.endMoved(talk, burst, code);
     // What is still in flight must not begin another burst.
     if (burst !== undefined && code !== 'disconnected') talk.mute(at);
   }

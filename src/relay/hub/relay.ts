@@ -229,17 +229,11 @@ export function createRelay(options: RelayOptions): Relay {
     seldom: [sharing.presence.announce, (now) => parking.expire(now)],
   });
 
-  function present(): Present {
-    const live = fanout.hearers(SERVICE_TOPIC);
-    return {
-      sessions: live,
-      parked: sessions.byNumber.size - live,
-      users: rights.users.size,
-      talkgroups: talkgroups.size,
-      ...floor.figures(),
-      watchers: positions.watchers(),
-    };
-  }
+  const present = (live = fanout.hearers(SERVICE_TOPIC)): Present => ({
+    ...{ sessions: live, parked: sessions.byNumber.size - live },
+    ...{ users: rights.users.size, talkgroups: talkgroups.size, watchers: positions.watchers() },
+    ...floor.figures(),
+  });
 
   return {
     counts,

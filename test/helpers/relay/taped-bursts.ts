@@ -1,9 +1,9 @@
 // Bursts as relays tape them, without floor and sockets, and the reading of what the tapes hand over.
 import { EMERGENCY, HEADER_BYTES } from '../../../src/protocol/frame.js';
+import type { Batch, Part } from '../../../src/protocol/recording-batch.js';
 import { movedBurst, resume } from '../../../src/relay/floor/moved.js';
 import { Talk } from '../../../src/relay/floor/talk.js';
 import { Membership, Talkgroup, User } from '../../../src/relay/members/members.js';
-import type { Batch, Part } from '../../../src/relay/taping/batch.js';
 import { createTapes, type Tapes } from '../../../src/relay/taping/tapes.js';
 import { accountRow, talkgroupRow } from './rows.js';
 
