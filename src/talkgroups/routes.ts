@@ -33,9 +33,8 @@ export interface TalkgroupOptions {
   readonly keyring: { readonly wrapsWith: string | null; readonly wrap: store.WrapSecret };
   /** Who may read GET /talkgroups/directory. */
   readonly directory: 'all' | 'admin';
-  /** Whether every relay of the service rejects clear audio where encryption is required. */
+  /** Whether every relay of the service rejects clear audio where encryption is required, and whether this node records. */
   readonly enforce: () => Promise<boolean>;
-  /** Whether this node records. */
   readonly record: boolean;
 }
 
@@ -153,9 +152,8 @@ export const talkgroupRoutes =
         if (keyring.wrapsWith === null) throw new AppError('no_secrets_key');
         if (!(await may.enforce())) throw new AppError('not_enforced');
       }
-      const changed = await store.changeTalkgroup(database, deadline, {
-        ...{ talkgroup, settings: body, notice, by },
-      });
+      const change = { talkgroup, settings: body, notice, by };
+      const changed = await store.changeTalkgroup(database, deadline, change);
       if (changed === null) throw new AppError('talkgroup_not_found');
       if (changed === 'no_secrets_key') throw new AppError('no_secrets_key');
       await confirmAll(tell, changed.notices, deadline);

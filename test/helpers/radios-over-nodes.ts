@@ -23,7 +23,6 @@ export const OVER_TWO_NODES: readonly string[] = [
   'positions',
   'protocol',
   'recordings',
-  'recordings-kept',
   'resume',
   'resume-floor',
   'rights-reserved',

@@ -24,7 +24,6 @@ export const OVER_TWO_THREADS: readonly string[] = [
   'presence',
   'protocol',
   'recordings',
-  'recordings-kept',
   'resume',
   'resume-floor',
   'rights-reserved',

@@ -38,11 +38,7 @@ export interface IntakeOptions {
   readonly store: Store;
   /** The cap of stored audio is reached: rows are stored, and no audio. */
   readonly isFull: () => boolean;
-  readonly log: {
-    info(fields: object, message: string): void;
-    warn(fields: object, message: string): void;
-    error(fields: object, message: string): void;
-  };
+  readonly log: Readonly<Record<'info' | 'warn' | 'error', (fields: object, message: string) => void>>;
   readonly nowMs?: () => number;
   readonly gatherMs?: number;
   readonly againMs?: number;
