@@ -10,6 +10,7 @@ import { createOpusWriter, readOpus } from '../src/client/audio/ogg.js';
 import { type Spoken, speak } from '../src/client/audio/speak.js';
 import { createRadio, type HeardFrame, type Radio } from '../src/client/node.js';
 import { createRecorder } from '../src/client/terminal/recorder.js';
+import { HEADER_BYTES } from '../src/protocol/frame.js';
 import { type DemoServer, startServer } from './demo-server.js';
 import { aborted } from './machine/clock.js';
 
@@ -24,6 +25,8 @@ const END_MS_MAX = 5_000;
 /** Nodes find each other within a second. */
 const REACH_MS_MAX = 10_000;
 const NODES_MAX = 9;
+/** Between two looks for the recording (ms). */
+const LOOK_MS = 10;
 
 process.exitCode = (await demo()) ? 0 : 1;
 
@@ -68,7 +71,8 @@ async function play(server: DemoServer, signal: AbortSignal): Promise<boolean> {
         `nodes      the talker is on node 1, the listener on node ${nodes.length}, a nats-server is between them`,
       );
     }
-    return await speakAndHear({ talker, listener, talkgroupId, signal });
+    const heard = await speakAndHear({ talker, listener, talkgroupId, signal });
+    return heard !== null && (await replay(last.rest, { token: tokens.at(-1) ?? '', talkgroupId, heard }));
   } finally {
     talker.close();
     listener.close();
@@ -82,6 +86,7 @@ async function setUp(rest: string): Promise<{ talkgroupId: string; tokens: strin
     token: admin.jwt,
     body: { name: 'Alpha' },
   });
+  await call(rest, `PATCH /talkgroups/${talkgroup.id}`, { token: admin.jwt, body: { recording_days: 1 } });
   const tokens: string[] = [];
   for (const username of ['unit-7', 'control']) {
     const { jwt } = await call<{ jwt: string }>(rest, 'POST /auth/register', {
@@ -93,6 +98,7 @@ async function setUp(rest: string): Promise<{ talkgroupId: string; tokens: strin
   return { talkgroupId: talkgroup.id, tokens };
 }
 
+/** null: it was not heard as it was spoken. */
 async function speakAndHear({
   talker,
   listener,
@@ -103,7 +109,7 @@ async function speakAndHear({
   listener: Radio;
   talkgroupId: string;
   signal: AbortSignal;
-}): Promise<boolean> {
+}): Promise<Heard | null> {
   const { packets, packetMs, channels, preSkip } = await readOpus(SPEECH);
   await mkdir(HEARD_IN, { recursive: true });
   const recorder = createRecorder({
@@ -119,12 +125,76 @@ async function speakAndHear({
   const spoken = await speak({ talk, packets, packetMs, signal });
   const heard = Promise.race([heardEnd, setTimeout(END_MS_MAX, undefined, { ref: false })]);
   const [{ code }] = await Promise.race([Promise.all([talk.ended, heard]), aborted(signal)]);
+  const endedAtMs = performance.now();
   await recorder.close();
 
   const written = recorder.recorded.packets > 0 ? (await readOpus(HEARD)).packets : [];
   const same = isDeepStrictEqual(written, packets);
   report({ spoken, frames, code, same });
-  return same && code === 'released' && frames.length === packets.length;
+  return same && code === 'released' && frames.length === packets.length ? { frames, endedAtMs } : null;
+}
+
+interface Heard {
+  readonly frames: readonly HeardFrame[];
+  /** When the listener heard the end (monotonic ms). */
+  readonly endedAtMs: number;
+}
+
+/** The burst as the database has it. */
+async function replay(
+  rest: string,
+  { token, talkgroupId, heard }: { token: string; talkgroupId: string; heard: Heard },
+): Promise<boolean> {
+  const recording = await listed(rest, `GET /recordings?talkgroup_id=${talkgroupId}`, token);
+  const tookMs = performance.now() - heard.endedAtMs;
+  if (recording === null) {
+    console.log('recorded   nothing');
+    return false;
+  }
+  const { recording_id, frames, stored_frames } = recording;
+  console.log(
+    `recorded   ${stored_frames} of ${frames} frames, listed ${tookMs.toFixed(0)} ms after the end`,
+  );
+  const response = await fetch(`${rest}/recordings/${recording_id}/frames`, {
+    headers: { authorization: `Bearer ${token}` },
+  });
+  const payloads = payloadsOf(Buffer.from(await response.arrayBuffer()));
+  const same = isDeepStrictEqual(
+    payloads,
+    heard.frames.map(({ payload }) => Buffer.from(payload)),
+  );
+  console.log(`replayed   ${same ? 'identical to what was heard' : 'NOT identical to what was heard'}`);
+  return same;
+}
+
+interface Recording {
+  readonly recording_id: string;
+  readonly code: string | null;
+  readonly frames: number;
+  readonly stored_frames: number;
+}
+
+/** The newest recording, once it has an end. null: it has none in time. */
+async function listed(rest: string, route: string, token: string): Promise<Recording | null> {
+  const untilMs = performance.now() + END_MS_MAX;
+  while (performance.now() < untilMs) {
+    const { recordings } = await call<{ recordings: Recording[] }>(rest, route, { token });
+    const [newest] = recordings;
+    if (newest !== undefined && newest.code !== null) return newest;
+    await setTimeout(LOOK_MS);
+  }
+  return null;
+}
+
+/** Of frames with their length in front. */
+function payloadsOf(bytes: Buffer): Buffer[] {
+  const payloads: Buffer[] = [];
+  for (let at = 0; at < bytes.length; ) {
+    const end = at + 2 + bytes.readUInt16BE(at);
+    payloads.push(bytes.subarray(at + 2 + HEADER_BYTES, end));
+    at = end;
+  }
+  return payloads;
 }
 
 function report({
