@@ -147,14 +147,14 @@ t.test('an admin lists all talkgroups with their settings and their number of me
     [fire]: { rotation_counter: 0, floor_mode: 'open', max_talk_ms: 60_000, members: 2 },
     [rail]: { rotation_counter: 1, floor_mode: 'single', max_talk_ms: 0, members: 0 },
   };
-  const encryption = { encryption: 'allowed', clear_emergency: true };
-  const whole = stored.map((row) => ({ ...row, ...settings[row.id], ...encryption }));
+  const presets = { encryption: 'allowed', clear_emergency: true, recording_days: 0 };
+  const whole = stored.map((row) => ({ ...row, ...settings[row.id], ...presets }));
   const answer = await s.admin.get('/admin/talkgroups');
   t.equal(answer.status, 200);
   t.same(answer.body, { talkgroups: whole, next: null });
   t.strictSame(Object.keys((answer.body as { talkgroups: object[] }).talkgroups[0] ?? {}).sort(), [
     ...['clear_emergency', 'created_at', 'encryption', 'floor_mode', 'id', 'max_talk_ms', 'members', 'name'],
-    ...['number', 'rotation_counter'],
+    ...['number', 'recording_days', 'rotation_counter'],
   ]);
   const [first, second] = whole;
   t.same((await s.admin.get('/admin/talkgroups?limit=1')).body, { talkgroups: [first], next: first?.id });
