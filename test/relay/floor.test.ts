@@ -122,7 +122,7 @@ t.test('the floor', async (t) => {
         const fields = ['type', 'talkgroup_id', 'name', 'floor_mode', 'max_talk_ms'];
         t.same(
           Object.keys(told[0] ?? {}),
-          [...fields, 'encryption', 'clear_emergency'],
+          [...fields, 'encryption', 'clear_emergency', 'recording_days'],
           'and no event number',
         );
       }
