@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import t from 'tap';
 import {
   createRecordings,
+  type MissedRecordings,
   opusPackets,
   playBack,
-  type MissedRecordings,
   type Recording,
   type RecordingKeys,
   type RecordingPage,
