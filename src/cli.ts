@@ -123,8 +123,9 @@ secrets
     '--restored',
     'the database is a restored backup: raise the counter beyond those that devices remember',
   )
+  .option('--forget-recordings', 'also when encrypted recordings of the talkgroup lose their keys')
   .description('replace the master secret of a talkgroup that may have leaked, and rotate its keys')
-  .action(async (options: { talkgroup: string; restored?: boolean }) =>
+  .action(async (options: { talkgroup: string; restored?: boolean; forgetRecordings?: boolean }) =>
     (await secretCommands()).renewSecretCommand(options),
   );
 

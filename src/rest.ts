@@ -24,8 +24,10 @@ import { permissionRoutes } from './keys/permissions/routes.js';
 import { keyRoutes } from './keys/routes.js';
 import type { Sealing } from './keys/sealing.js';
 import type { Keyring } from './keys/wrapping.js';
+import { type BurstKeys, recordingKeyRoutes } from './recordings/key/routes.js';
 import { missedRoutes } from './recordings/missed/routes.js';
 import { recordingRoutes } from './recordings/routes.js';
+import { deletionRoutes } from './talkgroups/deletion/routes.js';
 import { talkgroupRoutes } from './talkgroups/routes.js';
 import { diagnosisRoutes } from './users/diagnosis/routes.js';
 import { userRoutes } from './users/routes.js';
@@ -48,6 +50,8 @@ export interface RestParts {
   readonly limits: Limits;
   readonly keyring: Keyring;
   readonly sealing: Sealing;
+  /** Keys of recorded bursts. */
+  readonly bursts: BurstKeys;
   readonly proofs: Proofs;
   /** Whether every relay of the service rejects clear audio where encryption is required. */
   readonly isEnforced: () => Promise<boolean>;
@@ -65,7 +69,8 @@ export interface RestParts {
 /** The routes of all features. Until one is called, they use only the settings. */
 export function restRoutes(parts: RestParts) {
   const { config, database, tell, lists, passwords, limits, keyring } = parts;
-  const { sealing, proofs, isEnforced, isRecorded, storeFix, wasRead, wsPort, consoleFolder } = parts;
+  const { sealing, bursts, proofs, isEnforced, isRecorded } = parts;
+  const { storeFix, wasRead, wsPort, consoleFolder } = parts;
   const { PASSWORD_MIN_LENGTH: passwordLengthMin, REGISTRATION: registration } = config;
   return [
     authRoutes({
@@ -83,6 +88,7 @@ export function restRoutes(parts: RestParts) {
       record: async () =>
         config.RECORDING_GB === 0 ? 'recording_off' : (await isRecorded()) ? null : 'not_recorded_by_all',
     }),
+    deletionRoutes({ database, tell }),
     deviceRoutes({ database, tell, lists }),
     linkRoutes({ database, tell }),
     gpsRoutes({ database, storeFix }),
@@ -94,6 +100,7 @@ export function restRoutes(parts: RestParts) {
     }),
     emergencyRoutes({ database, tell, lists }),
     recordingRoutes({ database, access: config.RECORDING_ACCESS, wasRead }),
+    recordingKeyRoutes({ database, access: config.RECORDING_ACCESS, bursts }),
     missedRoutes({ database, access: config.RECORDING_ACCESS }),
     discoveryRoutes({ config, wsPort }),
     consoleRoutes({ config, wsPort, folder: consoleFolder }),

@@ -58,6 +58,7 @@ const details = {
   recording_days: Type.Integer(),
   rotation_counter: Type.Integer({ description: 'After the rotation.' }),
   restored: Type.Boolean({ description: 'The counter was raised for a restored database.' }),
+  recordings_lost: Type.Boolean({ description: 'Encrypted recordings lost their keys.' }),
   holder_id: Id,
   epochs: Type.Integer({ description: 'Number of epochs of which the keys were exported.' }),
   secrets: Type.Integer({ description: 'Number of master secrets.' }),

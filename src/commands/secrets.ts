@@ -70,23 +70,28 @@ const cannotDecrypt = (talkgroup: TalkgroupId, why: 'unknown_key' | 'damaged') =
 interface RenewOptions {
   readonly talkgroup: string;
   readonly restored?: boolean;
+  readonly forgetRecordings?: boolean;
 }
 
 /** Replaces the master secret of a talkgroup and rotates its keys. */
 export async function renewSecretCommand(options: RenewOptions): Promise<void> {
-  const { restored: isRestored = false } = options;
+  const { restored: isRestored = false, forgetRecordings: mayForget = false } = options;
   const talkgroup = readIdOf<TalkgroupId>('--talkgroup', options.talkgroup);
   const keyring = createKeyring(readConfig().SECRETS_KEY);
   const renewed = await withDatabase(
     async (database) => {
       await checkSecrets(database, soon(), keyring); // else nodes could not decrypt the new one
-      return renewSecretOf(database, soon(), { talkgroup, keyring, isRestored, by: operator() });
+      return renewSecretOf(database, soon(), { talkgroup, keyring, isRestored, mayForget, by: operator() });
     },
     { mayCreate: false },
   );
   if (renewed === null) fail(`no such talkgroup: ${talkgroup}`);
   if (renewed === 'no_secrets_key')
     fail(`SECRETS_KEY is not set, and the secret of talkgroup ${talkgroup} is encrypted`);
+  if ('recordings_encrypted' in renewed)
+    fail(
+      `${renewed.recordings_encrypted} encrypted recordings of talkgroup ${talkgroup} would be lost. To renew it all the same, add --forget-recordings`,
+    );
   console.log(`${talkgroup}: renewed, rotation counter ${renewed.rotation_counter}`);
 }
 

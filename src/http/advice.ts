@@ -92,6 +92,10 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
     means: 'The caller may hear no recording with this id.',
     retry: 'No. It may have expired.',
   },
+  recording_key_not_found: {
+    means: 'The key holder may not have the key of this recording.',
+    retry: 'No. Another key holder of the user may have it.',
+  },
   holder_not_found: {
     means: 'No key holder that the caller may see has this id.',
     retry: 'No. Read the list of key holders again.',
@@ -140,9 +144,21 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
     means: 'The operator set `RECORDING_GB` to 0 at this node.',
     retry: 'After the operator allows recordings.',
   },
+  not_encrypted: {
+    means: 'The frames of the recording are open.',
+    retry: NO,
+  },
+  recordings_encrypted: {
+    means: 'Deleting the talkgroup destroys the keys of its encrypted recordings.',
+    retry: 'With `forget_recordings=true`, when they are not needed.',
+  },
   recording_erased: {
     means: 'An administrator erased the speech of this recording.',
     retry: NO,
+  },
+  recording_key_lost: {
+    means: 'The talkgroup was deleted, or its master secret was renewed.',
+    retry: 'No. Only a backup of the master secret has it.',
   },
   body_too_large: {
     means: 'The body is larger than `BODY_BYTES`.',

@@ -46,7 +46,10 @@ export interface Rewrapped {
   readonly left: number;
 }
 
-/** A new master secret for one talkgroup, and its next epoch. The secrets of earlier epochs are gone from the database. */
+/**
+ * A new master secret for one talkgroup, and its next epoch. The database has no secret of earlier epochs then. `mayForget`: also
+ * when encrypted recordings lose their keys.
+ */
 export function renewSecretOf(
   database: Database,
   deadline: Deadline,
@@ -54,11 +57,12 @@ export function renewSecretOf(
     talkgroup,
     keyring,
     isRestored = false,
+    mayForget = false,
     by,
-  }: { talkgroup: TalkgroupId; keyring: Keyring; isRestored?: boolean; by: Actor },
+  }: { talkgroup: TalkgroupId; keyring: Keyring; isRestored?: boolean; mayForget?: boolean; by: Actor },
 ) {
   return renewSecret(database, deadline, {
-    ...{ talkgroup, isRestored, by },
+    ...{ talkgroup, isRestored, mayForget, by },
     secret: keyring.wrap(talkgroup, randomBytes(SECRET_BYTES)),
   });
 }

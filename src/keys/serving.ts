@@ -2,6 +2,7 @@
 import type { Database } from '../db/client.js';
 import type { Tell } from '../db/notice.js';
 import { AppError } from '../errors.js';
+import { createBurstKeys } from './bursts.js';
 import { createDueRotations, type DueFigures } from './rotations/due.js';
 import { createSealing, type SealingFigures } from './sealing.js';
 import type { Keyring } from './wrapping.js';
@@ -33,6 +34,8 @@ export function openKeys({ keyring, database, tell, log }: KeysOptions) {
   };
   return {
     sealing,
+    /** Keys of recorded bursts. */
+    bursts: createBurstKeys({ database, sealing, keyring, log }),
     keyring: checkedKeyring,
     /** The keys were compared with those in use: new secrets may be encrypted. */
     admitSecrets(): void {

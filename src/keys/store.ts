@@ -2,6 +2,7 @@
 import { type Actor, acting, writeAct } from '../db/acts.js';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
+import { encryptedRecordings } from '../db/encrypted-recordings.js';
 import { announcing, EPOCHS_KEPT, nextUseAt, rotationNotices, USE_IN_MS } from '../db/rotation.js';
 import type { HolderId, TalkgroupId, UserId } from '../ids.js';
 import type { Static } from '../typebox.js';
@@ -74,6 +75,24 @@ export async function epochsOfHolder(
   return { rotation_counter, publicKey, stored, isUseDue, counters };
 }
 
+/**
+ * The stored secret that the epoch of this counter follows from. null: there is none, because the talkgroup was deleted or has
+ * another master secret since then.
+ */
+export async function secretOfEpoch(
+  database: Database,
+  deadline: Deadline,
+  { talkgroup, counter }: { talkgroup: TalkgroupId; counter: number },
+): Promise<StoredSecret | null> {
+  const [row] = await database.read<{ master_secret: Buffer; wrapped_by: string | null }>(
+    deadline,
+    (sql) => sql`
+      select master_secret, wrapped_by from talkgroups
+      where id = ${talkgroup} and master_since <= ${counter}::bigint`,
+  );
+  return row === undefined ? null : { bytes: row.master_secret, wrappedBy: row.wrapped_by };
+}
+
 /** Notes that the holder asked for keys: the ninth one replaces the one not used for longest. */
 export async function noteUse(database: Database, deadline: Deadline, holder: HolderId): Promise<void> {
   await database.write(
@@ -125,51 +144,75 @@ export interface NewSecret {
   readonly secret: StoredSecret;
   /** The database is a restored one: the counter goes beyond all that may have been used since the backup. */
   readonly isRestored: boolean;
+  /** Also when encrypted recordings are lost. */
+  readonly mayForget: boolean;
 }
+
+/** `recordings_encrypted`: so many would be lost, and nothing changed. `no_secrets_key`: the secret was encrypted, and the new one is not. */
+export type Renewed = Static<typeof Rotation> | 'no_secrets_key' | { readonly recordings_encrypted: number };
 
 /** Rotations between a backup and its restore: one in 30 s for a year. Devices never go back to a lower counter. */
 const RESTORED_STEP = 1_000_000;
 
 /**
  * Replaces the master secret and rotates: the next epoch is the first one that follows from the new one. Talkers use it after
- * `USE_IN_MS`. null: no such talkgroup. 'no_secrets_key': the secret was encrypted, and the new one is not.
+ * `USE_IN_MS`. null: no such talkgroup.
  */
 export async function renewSecret(
   database: Database,
   deadline: Deadline,
-  { talkgroup, secret: { bytes, wrappedBy }, isRestored, by }: NewSecret,
-): Promise<Static<typeof Rotation> | 'no_secrets_key' | null> {
+  { talkgroup, secret: { bytes, wrappedBy }, isRestored, mayForget, by }: NewSecret,
+): Promise<Renewed | null> {
   const step = isRestored ? RESTORED_STEP : 1;
-  const [found] = await writeAct<Static<typeof Rotation> & { rotation_counter: number | null }>(
+  const [found] = await writeAct<RenewedRow>(
     database,
     deadline,
     by,
     (sql, noted) => sql`
       with due as materialized (
-        select id, wrapped_by is null or ${wrappedBy}::text is not null as is_kept_safe
+        select id, master_since, wrapped_by is null or ${wrappedBy}::text is not null as is_kept_safe
         from talkgroups where id = ${talkgroup} for no key update
+      ), kept as materialized (
+        select due.id, is_kept_safe, (
+          select count(*)::int ${encryptedRecordings(sql, { talkgroup: sql`due.id`, since: sql`due.master_since` })}
+        ) as recordings
+        from due
       ), rotated as (
         update talkgroups t
         set rotation_counter = t.rotation_counter + ${step}::integer,
             master_since = t.rotation_counter + ${step}::integer,
             master_secret = ${bytes}, wrapped_by = ${wrappedBy},
             newest_use_at = ${nextUseAt(sql, USE_IN_MS)}, rotate_due_at = null
-        from due where t.id = due.id and is_kept_safe
-        returning t.id, t.rotation_counter, t.newest_use_at, gen_random_uuid() as notice_id
+        from kept where t.id = kept.id and is_kept_safe and (${mayForget} or recordings = 0)
+        returning t.id, t.rotation_counter, t.newest_use_at, gen_random_uuid() as notice_id, recordings
       ), ${announcing(sql)}, ${acting(sql, by, {
         act: 'secret_renewed',
         from: sql`from rotated`,
         ...{
           talkgroup: sql`id`,
-          details: { rotation_counter: sql`rotation_counter`, restored: isRestored || null },
+          details: {
+            ...{ rotation_counter: sql`rotation_counter`, restored: isRestored || null },
+            recordings_lost: sql`nullif(recordings > 0, false)`,
+          },
         },
       })}
-      select due.id as talkgroup_id, rotated.rotation_counter, ${rotationNotices(sql)} ${noted}
-      from due left join rotated on true`,
+      select kept.id as talkgroup_id, is_kept_safe, kept.recordings, rotated.rotation_counter, ${rotationNotices(sql)} ${noted}
+      from kept left join rotated on true`,
   );
   if (found === undefined) return null;
-  const { talkgroup_id, rotation_counter } = found;
-  return rotation_counter === null ? 'no_secrets_key' : { talkgroup_id, rotation_counter };
+  const { talkgroup_id, rotation_counter, is_kept_safe, recordings } = found;
+  if (!is_kept_safe) return 'no_secrets_key';
+  return rotation_counter === null
+    ? { recordings_encrypted: recordings }
+    : { talkgroup_id, rotation_counter };
+}
+
+/** `rotation_counter` null: nothing changed. */
+interface RenewedRow {
+  readonly talkgroup_id: string;
+  readonly rotation_counter: number | null;
+  readonly is_kept_safe: boolean;
+  readonly recordings: number;
 }
 
 export interface SecretChange {

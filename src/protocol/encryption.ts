@@ -55,6 +55,14 @@ export function acceptanceAad(pair: { by: string; holder: string }): Uint8Array<
   return joined(uuidBytes(pair.by), uuidBytes(pair.holder));
 }
 
+/** The HPKE `info` of an envelope with the key of one recorded burst. */
+export const RECORDING_INFO: Uint8Array<ArrayBuffer> = ascii('talkgroup-radio 1 recording key');
+
+/** The HPKE `aad` of such an envelope (32 bytes): the key of this recording, for this key holder. */
+export function recordingAad(envelope: { recordingId: string; holderId: string }): Uint8Array<ArrayBuffer> {
+  return joined(uuidBytes(envelope.recordingId), uuidBytes(envelope.holderId));
+}
+
 /** The HKDF inputs of an epoch's secret, without the master secret. */
 export function epochInputs(epoch: { talkgroupId: string; counter: number }) {
   return {

@@ -1,7 +1,7 @@
 // Declares recordings as clients see them.
 import { EXAMPLE } from '../examples.js';
 import { limitInQuery, OnePage } from '../http/paging.js';
-import { Id, idInPath, SHOWN_AS, TEXT_CHARACTERS_MAX, Timestamp } from '../http/schemas.js';
+import { Id, idInPath, SHOWN_AS, shownId, TEXT_CHARACTERS_MAX, Timestamp } from '../http/schemas.js';
 import { readId } from '../ids.js';
 import { Codec, Crypto } from '../protocol/bodies.js';
 import { recordingIdOf } from '../protocol/recording-id.js';
@@ -129,3 +129,26 @@ export const RecordingQuery = Type.Object({
 });
 
 export const RecordingInPath = idInPath('Id of the recording.', example.recording_id);
+
+export const KeyQuery = Type.Object({
+  holder_id: shownId('An accepted key holder of the caller.', EXAMPLE.holder),
+});
+
+export const RecordingKey = Type.Object(
+  {
+    recording_id: Id,
+    enc: Type.String({ description: 'Encapsulated key (HPKE), 65 bytes in base64url.' }),
+    sealed: Type.String({ description: 'The encrypted key of the burst, 48 bytes in base64url.' }),
+  },
+  {
+    title: 'RecordingKey',
+    description: 'The key of the burst, sealed for the key holder.',
+    examples: [
+      {
+        recording_id: example.recording_id,
+        enc: 'BGsX0fLhLEJH-Lzm5WOkQPJ3A32BLeszoPShOUXYmMKWT-NC4v4af5uO5-tKfA-eFivOM1drMV7Oy7ZAaDe_UfU',
+        sealed: 'oKGio6SlpqeoqaqrrK2ur6ChoqOkpaanqKmqq6ytrq-goaKjpKWmp6ipqqusra6v',
+      },
+    ],
+  },
+);

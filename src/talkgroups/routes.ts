@@ -1,4 +1,4 @@
-// Serves talkgroups by REST: create, list, change, join, leave, delete, and their members.
+// Serves talkgroups by REST: create, list, change, join, leave, and their members.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
 import type { Deadline } from '../db/deadline.js';
@@ -270,25 +270,6 @@ export const talkgroupRoutes =
       const notice = noticeOf({ kind: 'left', user, talkgroup });
       const notices = await memberships.leave(database, deadline, { user, talkgroup, notice, by });
       return followed(notices, deadline);
-    });
-
-    const remove = {
-      config: { access: 'admin', refusals },
-      schema: {
-        operationId: 'deleteTalkgroup',
-        summary: 'Delete a talkgroup',
-        description: 'Deletes all its memberships too. Connected members receive TALKGROUP_LEFT.',
-        tags,
-        params: TalkgroupInPath,
-        response: answers(Ok),
-      },
-    } as const;
-
-    app.delete('/talkgroups/:id', remove, async ({ params, actor: by, deadline }) => {
-      const talkgroup = readTalkgroupId(params.id);
-      const notice = noticeOf({ kind: 'talkgroup_deleted', talkgroup });
-      const found = await store.deleteTalkgroup(database, deadline, { talkgroup, notice, by });
-      return followed(found ? [notice] : null, deadline);
     });
 
     /** The answer to a change. `notices` null: no such talkgroup. */

@@ -162,6 +162,14 @@ export const Member = Type.Object(
 
 export const TalkgroupInPath = idInPath('Id of the talkgroup.', EXAMPLE.talkgroup);
 
+export const DeletionQuery = Type.Object({
+  forget_recordings: Type.Optional(
+    Type.Enum(['true'], {
+      description: '`true`: also when no client can open its encrypted recordings any more.',
+    }),
+  ),
+});
+
 /** As in TalkgroupInPath, a malformed one names nothing. */
 export const MemberInPath = Type.Object({
   ...TalkgroupInPath.properties,

@@ -211,22 +211,3 @@ const settingsIn = (sql: Sql) => ({
 
 /** `id` null: the talkgroup stayed as it was. */
 type ChangedRow = Omit<Static<typeof Talkgroup>, 'id'> & Rotated & { readonly id: string | null };
-
-/** Its memberships go with it. False: no such talkgroup. */
-export async function deleteTalkgroup(
-  database: Database,
-  deadline: Deadline,
-  { talkgroup, notice, by }: { talkgroup: TalkgroupId; notice: Notice; by: Actor },
-): Promise<boolean> {
-  const deleted = await writeAct(
-    database,
-    deadline,
-    by,
-    (sql, noted) => sql`
-      with deleted as (
-        delete from talkgroups where id = ${talkgroup} returning id
-      ), ${acting(sql, by, { act: 'talkgroup_deleted', from: sql`from deleted`, talkgroup: sql`id` })}
-      select ${notify(sql, notice)} ${noted} from deleted`,
-  );
-  return deleted.length > 0;
-}

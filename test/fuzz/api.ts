@@ -112,6 +112,7 @@ export const RIGHT_VALUES: Readonly<Record<string, string>> = {
   until: '2100-01-01T00:00:00Z',
   emergency: 'true',
   order: 'oldest',
+  forget_recordings: 'true',
 };
 
 /** `talkgroup_id` names a talkgroup. A page may begin behind any id. */

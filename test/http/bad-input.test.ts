@@ -486,6 +486,7 @@ t.test('an id that is none names nothing, on every route and after the body was 
       'keys of no talkgroup': s.radio.get(`/keys/epochs?talkgroup_id=${id}&holder_id=${holder}`),
       recording: s.admin.get(`/recordings/${id}`),
       'frames of no recording': s.admin.get(`/recordings/${id}/frames`),
+      'key of no recording': s.admin.get(`/recordings/${id}/key?holder_id=${holder}`),
       'erase no recording': s.admin.delete(`/recordings/${id}`),
       'keys for no holder': s.radio.get(`/keys/epochs?talkgroup_id=${known}&holder_id=${id}`),
     };

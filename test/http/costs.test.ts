@@ -57,6 +57,15 @@ t.test('each route takes the statements that the table says, and each route is i
         priority, emergency, first_frame)
       values (${recording}, ${group}, 1, 'x', now(), now() + interval '1 day', 0, false, 1, false, 1)`,
   );
+  const encrypted = recordingIdOf({ startedAt: Date.now(), session: 2, burst: 1, piece: 0 });
+  const crypto = JSON.stringify({ suite: 4, epoch: 0, salt: 'oKGio6SlpqeoqaqrrK2urw' });
+  await s.sql(
+    (sql) => sql`
+      insert into recordings (id, talkgroup_id, talkgroup_number, talkgroup_name, user_id, started_at, expires_at, epoch,
+        was_required, priority, emergency, crypto, first_frame)
+      values (${encrypted}, ${group}, 1, 'x', ${radio.userId}, now(), now() + interval '1 day', 0, false, 1, false,
+        ${crypto}::text::jsonb, 1)`,
+  );
 
   const code = newSetupCode();
   await s.sql(
@@ -140,6 +149,7 @@ t.test('each route takes the statements that the table says, and each route is i
     'GET /recordings/missed': [radio, '/recordings/missed?since=2026-01-01T00:00:00Z'],
     'GET /recordings/:id': [radio, `/recordings/${recording}`],
     'GET /recordings/:id/frames': [radio, `/recordings/${recording}/frames`],
+    'GET /recordings/:id/key': [radio, `/recordings/${encrypted}/key?holder_id=${first}`],
     'DELETE /recordings/:id': [admin, `/recordings/${recording}`],
     'PUT /users/:id/device': [admin, `/users/${leaver.userId}/device`, { serial: 'SN-1' }],
     'DELETE /users/:id/device': [admin, `/users/${leaver.userId}/device`],

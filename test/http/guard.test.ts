@@ -61,6 +61,7 @@ const contract: Record<string, 'public' | 'user' | 'dispatcher' | 'admin'> = {
   'GET /recordings/missed': 'user',
   'GET /recordings/:id': 'user',
   'GET /recordings/:id/frames': 'user',
+  'GET /recordings/:id/key': 'user',
   'DELETE /recordings/:id': 'admin',
   'GET /': 'public',
   'GET /console': 'public',

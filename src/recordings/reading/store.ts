@@ -19,7 +19,7 @@ export interface Reader {
  * Whether the reader may hear the recording `r`. The role is that of the account now, not of the token. A member hears what
  * was said since it joined, and of a time in which encryption was required only what it had the keys for.
  */
-const mayHear = (sql: Sql, { user, access }: Reader): Fragment => sql`(
+export const mayHear = (sql: Sql, { user, access }: Reader): Fragment => sql`(
   ${isAdmin(sql, user)} or (${access === 'members'} and exists (
     select from memberships m join talkgroups t on t.id = m.talkgroup_id
     where m.user_id = ${user} and m.talkgroup_id = r.talkgroup_id and ${couldHear(sql)})))`;

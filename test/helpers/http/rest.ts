@@ -23,6 +23,7 @@ import { createProofs } from '../../../src/holders/proof.js';
 import { createLists } from '../../../src/http/lists.js';
 import { createHttpServer, type HttpServer } from '../../../src/http/server.js';
 import type { DeviceId, TalkgroupId, UserId } from '../../../src/ids.js';
+import { createBurstKeys } from '../../../src/keys/bursts.js';
 import { createSealing } from '../../../src/keys/sealing.js';
 import { createKeyring } from '../../../src/keys/wrapping.js';
 import { traceOf } from '../../../src/log.js';
@@ -195,6 +196,7 @@ async function start({
   const limits = createLimits(limitsIn(config));
   const database = openDatabase({ url: databaseUrl, connections: config.DATABASE_POOL, log });
   const sealing = createSealing({ log, ...(sealingScript && { script: sealingScript }) });
+  const keyring = createKeyring(config.SECRETS_KEY);
   const listing = { database, tell, lists: createLists() };
   const server = createHttpServer({
     config,
@@ -215,8 +217,9 @@ async function start({
         config,
         passwords,
         limits,
-        keyring: createKeyring(config.SECRETS_KEY),
+        keyring,
         sealing,
+        bursts: createBurstKeys({ database, sealing, keyring, log }),
         proofs: createProofs([SECRET]),
         isEnforced,
         isRecorded,
