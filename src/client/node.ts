@@ -2,6 +2,11 @@
 import { WebSocket } from 'ws';
 import { nodePrimitives } from '../protocol/node-primitives.js';
 import { createKeyringWith, type Keyring, type KeyringOptions } from './encryption/keyring.js';
+import {
+  type KeysOfRecordings,
+  type RecordingKeysOptions,
+  recordingKeysWith,
+} from './encryption/recorded.js';
 import { createRadio as createAnyRadio, type Radio, type RadioOptions } from './radio.js';
 
 export {
@@ -31,4 +36,9 @@ export function createRadio(options: RadioOptions): Radio {
 /** Same as createKeyring of radio.ts, with the cryptography of Node, which is faster. */
 export function createKeyring(options: KeyringOptions): Keyring {
   return createKeyringWith(nodePrimitives, options);
+}
+
+/** Same as recordingKeys of radio.ts, with the cryptography of Node. */
+export function recordingKeys(options: RecordingKeysOptions): KeysOfRecordings {
+  return recordingKeysWith(nodePrimitives, options);
 }

@@ -3,6 +3,11 @@
 
 import { browserPrimitives } from './encryption/browser-primitives.js';
 import { createKeyringWith, type Keyring, type KeyringOptions } from './encryption/keyring.js';
+import {
+  type KeysOfRecordings,
+  type RecordingKeysOptions,
+  recordingKeysWith,
+} from './encryption/recorded.js';
 
 export type { FloorMode, Mode, Reach } from '../protocol/codes.js';
 export type {
@@ -38,6 +43,13 @@ export { type HolderDatabase, openHolderDatabase } from './encryption/holder-dat
 export type { KeyStore, Memory, MissingEpoch } from './encryption/key-store.js';
 export type { Keyring, KeyringOptions } from './encryption/keyring.js';
 export type { LockKind, UnopenedReason } from './encryption/opening.js';
+export type {
+  EncryptedRecording,
+  KeysOfRecordings,
+  OpenRecorded,
+  RecordingKeysOptions,
+  UnopenedRecorded,
+} from './encryption/recorded.js';
 export type { HeardEnd, HeardFrame, Talkgroup } from './hearing/channel.js';
 export type { Lag, Missed, Presence } from './hearing/hearing.js';
 export type { SubscribeOptions } from './hearing/subscriptions.js';
@@ -66,4 +78,9 @@ export type { Positions, Watched, WatchOptions } from './watching/watching.js';
 /** Creates the keys of a radio in a browser. See KeyringOptions. */
 export function createKeyring(options: KeyringOptions): Keyring {
   return createKeyringWith(browserPrimitives, options);
+}
+
+/** Opens encrypted recordings in a browser. See KeysOfRecordings. */
+export function recordingKeys(options: RecordingKeysOptions): KeysOfRecordings {
+  return recordingKeysWith(browserPrimitives, options);
 }

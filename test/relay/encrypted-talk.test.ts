@@ -1,15 +1,16 @@
 // Encrypted speech as a whole: radios with key holders, the keys of REST and the relay, over the real wire.
 import { randomBytes } from 'node:crypto';
 import t, { type Test } from 'tap';
-import { RestError } from '../../src/client/node.js';
+import { RestError, recordingKeys } from '../../src/client/node.js';
 import { decodeFrames } from '../../src/protocol/bundle.js';
 import { burstKey, fromBase64url } from '../../src/protocol/encryption.js';
-import { ENCRYPTED, END } from '../../src/protocol/frame.js';
+import { decodeFrame, ENCRYPTED, END, type Frame } from '../../src/protocol/frame.js';
 import { deriveSframeKey, KEY_IDS, metadataFrom } from '../../src/protocol/sframe.js';
 import type { Crypto } from '../../src/protocol/types.js';
 import { createTap, type Keys, keysOf, radioWith, type Tap, talks } from '../helpers/client/keyed-radio.js';
 import { comesTrue, eventually } from '../helpers/eventually.js';
 import { PASSWORD, PASSWORD_HASH } from '../helpers/http/rest.js';
+import { endedOf, framesAt, type Recording } from '../helpers/service/recorded.js';
 import { type Person, type ServiceProcess, serviceProcess } from '../helpers/service/service.js';
 import { sentence } from '../helpers/sound/sentence.js';
 
@@ -135,6 +136,50 @@ t.test('encrypted speech over the real wire', async (t) => {
     t.match(await talks(a.radio, open.id, spoken), { frames: spoken.length });
     await b.hearsEnds(2);
     t.strictSame(await whereIs(s, tap, spoken), ['wire']);
+  });
+
+  t.test('a recorded sentence is in no stored byte, and opens completely with its key', async (t) => {
+    const people = [];
+    for (const name of ['ann-7', 'bob-7']) people.push(await personIn(s, name));
+    const [ann, bob] = people;
+    if (!ann || !bob) throw new Error('two people were asked for');
+    const [secret, open] = [
+      await groupOf(s, 'recorded', 'required', people),
+      await groupOf(s, 'recorded, clear', 'allowed', people),
+    ];
+    for (const { id } of [secret, open]) await s.admin.patch(`/talkgroups/${id}`, { recording_days: 30 });
+    const [a, b] = [await ready(t, s, secret, ann), await ready(t, s, secret, bob)];
+    t.match(await talks(a.radio, secret.id, spoken), { frames: spoken.length });
+    await b.hearsEnds(1);
+    const [recording] = await endedOf(bob, secret.id, 1);
+    t.match(recording, { frames: spoken.length, missing: 0, crypto: { epoch: secret.counter } });
+    t.strictSame(await storedIn(s, spoken), []);
+    if (recording === undefined) throw new Error('no recording');
+
+    const keys = recordingKeys(b.keys);
+    const opened = async () => {
+      const open = await keys.opener(recording as Recording & { crypto: Crypto });
+      const { frames } = await framesAt(s.rest, bob, recording.recording_id);
+      return frames.map((frame) => Buffer.from(open(decodeFrame(frame, 1024) as Frame)).toString('hex'));
+    };
+    t.strictSame(await opened(), hexOf(spoken));
+    await s.admin.post('/keys/rotate', { talkgroup_id: secret.id });
+    t.strictSame(await opened(), hexOf(spoken), 'after a rotation');
+    const later = await keysOf(t, s, { token: ann.token, name: 'new phone' });
+    await s.admin.post(`/keys/holders/${later.holderId}/accept`, {});
+    const closed = await recordingKeys(later).opener(recording as Recording & { crypto: Crypto });
+    t.equal(closed({ flags: ENCRYPTED } as Frame), 'no_key', 'a key holder that was accepted later');
+
+    // What was opened again counts in no window of live speech.
+    t.match(await talks(a.radio, secret.id, spoken), { frames: spoken.length });
+    await b.hearsEnds(2);
+    t.strictSame(b.speech(), [...hexOf(spoken), ...hexOf(spoken)]);
+    t.strictSame(b.unopened, []);
+
+    // The same search finds the same sentence where it was not sealed.
+    t.match(await talks(a.radio, open.id, spoken), { frames: spoken.length });
+    await endedOf(bob, open.id, 1);
+    t.strictSame(await storedIn(s, spoken), ['recording_parts']);
   });
 
   t.test('a radio that connects in the middle of a burst hears the rest of it', async (t) => {
@@ -351,9 +396,19 @@ async function whereIs(s: Service, tap: Tap, packets: readonly Uint8Array[]): Pr
   const places: Record<string, Buffer> = {
     wire: Buffer.concat(tap.bytes),
     log: Buffer.from(s.output()),
-    database: Buffer.from(await dumpOf(s)),
+    database: Buffer.from(Object.values(await dumpOf(s)).join('\n')),
     metrics: Buffer.from(await (await fetch(s.metrics)).text()),
   };
+  return placesWith(places, packets);
+}
+
+/** The tables that have a piece of these packets. */
+async function storedIn(s: Service, packets: readonly Uint8Array[]): Promise<string[]> {
+  const tables = Object.entries(await dumpOf(s)).map(([name, text]) => [name, Buffer.from(text)]);
+  return placesWith(Object.fromEntries(tables), packets);
+}
+
+function placesWith(places: Readonly<Record<string, Buffer>>, packets: readonly Uint8Array[]): string[] {
   const pieces = packets.flatMap((packet) => [0, 15, 30, 45].map((at) => packet.subarray(at, at + 15)));
   const isIn = (place: Buffer) =>
     pieces.some((piece) => [Buffer.from(piece), ...textsOf(piece)].some((one) => place.includes(one)));
@@ -374,17 +429,18 @@ function textsOf(bytes: Uint8Array): string[] {
   ];
 }
 
-/** Every row of every table as text. */
-async function dumpOf({ sql }: Service): Promise<string> {
+/** By table: every row as text. */
+async function dumpOf({ sql }: Service): Promise<Record<string, string>> {
   const tables = await sql<{ name: string }[]>`
     select table_name as name from information_schema.tables
     where table_schema = current_schema() and table_type = 'BASE TABLE'`;
   if (tables.length < 5) throw new Error('the dump has no tables');
-  const texts: string[] = [];
-  for (const { name } of tables)
-    for (const { row } of await sql<{ row: string }[]>`select t::text as row from ${sql(name)} t`)
-      texts.push(row);
-  return texts.join('\n');
+  const texts: Record<string, string> = {};
+  for (const { name } of tables) {
+    const rows = await sql<{ row: string }[]>`select t::text as row from ${sql(name)} t`;
+    texts[name] = rows.map(({ row }) => row).join('\n');
+  }
+  return texts;
 }
 
 /** How many tapped frames of a burst these keys open, taken for those of that epoch. */

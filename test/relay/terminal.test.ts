@@ -293,8 +293,9 @@ async function setUpKeys(t: Test, encryption: 'allowed' | 'required') {
 const FINGERPRINT = '(\\d{5} ){11}\\d{5}';
 
 t.test('a talker with --encrypt is heard by a listener with --holder, and by no other', async (t) => {
-  const { annTalks, keysOfBob, listener, spoken, folder, out } = await setUpKeys(t, 'allowed');
+  const { s, annTalks, keysOfBob, listener, spoken, folder, out, bob, group } = await setUpKeys(t, 'allowed');
   const { keys, lines } = await keysOfBob('bob.json');
+  await s.admin.patch(`/talkgroups/${group.id}`, { recording_days: 1 });
   t.match(lines, [new RegExp(`^new key holder, fingerprint ${FINGERPRINT}$`)]);
   t.equal((await stat(join(folder, 'bob.json'))).mode & 0o777, 0o600);
   const deafOut = join(folder, 'deaf.ogg');
@@ -323,6 +324,17 @@ t.test('a talker with --encrypt is heard by a listener with --holder, and by no 
     'heard 0.3 s in Alpha: released',
   ]);
   t.same(silent.lines.slice(1), ['encrypted speech is not repeated']);
+
+  await endedOf(bob, group.id, 1);
+  const again = join(folder, 'again.ogg');
+  const replay = { url: s.rest, token: bob.token, talkgroup: 'Alpha', out: again, keys: keys.recordings };
+  t.same(await replayToFile(replay), { listed: 1, recordings: 1, packets: spoken.length });
+  t.strictSame((await readOpus(again)).packets, spoken, 'and replays it');
+  const { keys: later } = await keysOfBob('phone.json');
+  const why: string[] = [];
+  const closed = { ...replay, keys: later.recordings, report: (line: string) => why.push(line) };
+  t.same(await replayToFile(closed), { listed: 1, recordings: 0, packets: 0 });
+  t.match(why, [/, encrypted, 15 frames could not be opened: this key holder was accepted later, or/]);
 });
 
 t.test(

@@ -218,8 +218,23 @@ t.test('keys open the frames of one recording, and those that stay closed leave 
   t.same(askedFor, [`${idOf('recording')} 3`]);
   await opened([{ sequence: 0, payload: packet(0) }], {}, keys);
   t.equal(askedFor.length, 1, 'no key for clear speech');
-  const failing: RecordingKeys = { opener: () => Promise.reject(new RestError(0, 'no answer')) };
-  await t.rejects(opened([sealed(0)], { crypto: CRYPTO }, failing), { status: 0, message: 'no answer' });
+  const failing: RecordingKeys = { opener: () => Promise.reject(new RestError(401, 'no answer')) };
+  await t.rejects(opened([sealed(0)], { crypto: CRYPTO }, failing), { status: 401, message: 'no answer' });
+
+  let attempts = 0;
+  const busyFirst: RecordingKeys = {
+    async opener(recording) {
+      attempts += 1;
+      if (attempts === 1) throw new RestError(429, 'too many keys requested', 2);
+      return keys.opener(recording);
+    },
+  };
+  const { clock, recordings } = setUp({ [FRAMES]: [answerOf([sealed(0)])] }, busyFirst);
+  const given = recordings.open(recordingOf({ crypto: CRYPTO }));
+  for (let turns = 0; turns < 3; turns++) await turn();
+  t.equal(attempts, 1);
+  clock.pass(3_000);
+  t.equal((await given).frames.length, 1, 'asked again after Retry-After');
 });
 
 t.test('an id is looked up first, and what the service rejects is told at once', async (t) => {

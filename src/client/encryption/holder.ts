@@ -8,6 +8,8 @@ import {
   ENVELOPE_INFO,
   envelopeAad,
   fromBase64url,
+  RECORDING_INFO,
+  recordingAad,
   SECRET_BYTES,
   toBase64url,
 } from '../../protocol/encryption.js';
@@ -26,7 +28,7 @@ export type Holder = HolderKey & { readonly holderId: string };
 /** What the service says about a registered holder. `fingerprint`: 60 digits in groups of 5, to read out. */
 export type Registered = { holderId: string; fingerprint: string; accepted: boolean };
 
-/** The secret of one epoch, sealed for one holder. */
+/** A secret, sealed for one holder. */
 export type Envelope = { enc: Uint8Array; sealed: Uint8Array };
 
 /** DHKEM(P-256, HKDF-SHA256), HKDF-SHA256, AES-256-GCM (RFC 9180). Marked for bundlers, which leave it out if unused. */
@@ -85,6 +87,15 @@ export async function openEnvelope(
 ): Promise<Uint8Array | null> {
   const aad = () => envelopeAad({ talkgroupId, counter, holderId: holder.holderId });
   return opened(holder, { enc, sealed, info: ENVELOPE_INFO, aad });
+}
+
+/** The key of the burst in the envelope. null: it was sealed for another holder, recording or purpose, or changed. */
+export async function openRecordingKey(
+  holder: Holder,
+  { enc, sealed, recordingId }: Envelope & { recordingId: string },
+): Promise<Uint8Array | null> {
+  const aad = () => recordingAad({ recordingId, holderId: holder.holderId });
+  return opened(holder, { enc, sealed, info: RECORDING_INFO, aad });
 }
 
 /** 32 bytes, or null: sealed for another key or another purpose, or changed. */

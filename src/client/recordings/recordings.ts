@@ -98,7 +98,8 @@ export function createRecordings({
           : which;
       const frames = framesIn(await askPatiently(() => rest.getBytes(`${path}/frames`), patience));
       if (frames === null) throw new RestError(0, 'the answer of the service is no recording');
-      return openAll(recording, frames, keys);
+      const opener = keys && ((one: Recording) => askPatiently(() => keys.opener(one), patience));
+      return openAll(recording, frames, opener);
     },
   };
 }
@@ -106,11 +107,11 @@ export function createRecordings({
 async function openAll(
   recording: Recording,
   stored: readonly Frame[],
-  keys: RecordingKeys | undefined,
+  opener: RecordingKeys['opener'] | undefined,
 ): Promise<OpenedRecording> {
   const isEncrypted = recording.crypto !== undefined || stored.some(({ flags }) => (flags & ENCRYPTED) !== 0);
   const payloadOf = isEncrypted
-    ? ((await keys?.opener(recording)) ?? whyWithoutKeys)
+    ? ((await opener?.(recording)) ?? whyWithoutKeys)
     : ({ payload }: Frame) => payload;
   const opened = stored.map((frame) => ({
     frame,

@@ -7,6 +7,8 @@ import {
   keepHolderId,
   openHolderFile,
   openMemoryFile,
+  type RecordingKeys,
+  recordingKeys,
   registerHolder,
 } from '../node.js';
 
@@ -22,6 +24,7 @@ function subjectOf(token: string): string {
 
 export type HeldKeys = {
   readonly store: KeyStore;
+  readonly recordings: RecordingKeys;
   /** Ends all requests, and writes what the radio remembers. */
   close(): Promise<void>;
 };
@@ -72,6 +75,7 @@ export async function openKeys({
   });
   return {
     store: keyring,
+    recordings: recordingKeys({ rest, holder }),
     async close() {
       keyring.close();
       await memory.close();

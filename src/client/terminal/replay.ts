@@ -24,6 +24,7 @@ export type ReplayOptions = {
   recording?: string;
   /** Ogg Opus file. Without it nothing is fetched but the list. */
   out?: string;
+  /** Those of openKeys. */
   keys?: RecordingKeys;
   signal?: AbortSignal;
   /** Prints a line. */
@@ -152,13 +153,19 @@ function becauseOf(because: Recording['missing_because']): string {
   return named.length === 0 ? '' : ` (${named.join(', ')})`;
 }
 
+const whyUnopened: Readonly<Record<string, string>> = {
+  no_key: 'this key holder was accepted later, or the key was destroyed',
+};
+
 /** Why the file has not all of it. */
 function notWritten({ recording, unopened, frames }: OpenedRecording, packets: readonly unknown[]): string[] {
   const { encrypted, ...others } = unopened;
   const { name } = recording.codec ?? {};
   return [
     ...(encrypted === undefined ? [] : ['not written: this command has no keys for it']),
-    ...Object.entries(others).map(([reason, count]) => `${count} frames could not be opened: ${reason}`),
+    ...Object.entries(others).map(
+      ([reason, count]) => `${count} frames could not be opened: ${whyUnopened[reason] ?? reason}`,
+    ),
     ...(frames.length > 0 && packets.length === 0 ? [`not written: ${name ?? 'it'} is not Opus`] : []),
     ...(frames.length === 0 && Object.keys(unopened).length === 0 ? ['not written: it has no speech'] : []),
   ];

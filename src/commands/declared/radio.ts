@@ -101,9 +101,11 @@ export function declareRadio(program: Command): void {
     .option('--last <n>', 'how many recordings, 1 to 200. Without it the last one.', readLast)
     .option('--recording <id>', 'this recording only')
     .option('--out <path>', 'Ogg Opus file to write. Without it the recordings are listed only.')
+    .addOption(holderOption())
     .action(
       async ({
         rest: url,
+        holder,
         ...options
       }: {
         rest: string;
@@ -112,17 +114,21 @@ export function declareRadio(program: Command): void {
         last?: number;
         recording?: string;
         out?: string;
+        holder?: string;
       }) => {
         if (!/^https?:/.test(url))
           fail('--rest must be the address of the REST API, such as http://127.0.0.1:3000');
         if (options.talkgroup === undefined && options.recording === undefined)
           fail('--talkgroup or --recording is needed');
         const { replayToFile } = await import('../../client/terminal/replay.js');
+        const keys = holder === undefined ? null : await keysFor({ token: options.token, rest: url, holder });
         const { listed, recordings, packets } = await replayToFile({
           ...{ ...options, url },
+          ...(keys && { keys: keys.recordings }),
           signal: interrupted(),
           report: (line) => console.log(line),
         });
+        await keys?.close();
         if (listed === 0) fail('there is no recording that this user may hear');
         if (options.out === undefined) return;
         if (recordings === 0) fail(`${options.out} is not written: there is no speech to write`);

@@ -92,6 +92,7 @@ export async function keysOf(
   });
   return {
     ...registered,
+    holder,
     rest,
     keyring,
     tap,
