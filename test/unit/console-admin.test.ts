@@ -264,6 +264,9 @@ t.test('a failed page leaves the rows, says why, and is read again on request', 
   t.equal(list.rows.value.length, 2);
 });
 
+/** No question is expected. */
+const never = () => Promise.reject(new Error('asked'));
+
 t.test('a change that is stored without the confirmation of the relay is shown as done', async (t) => {
   const unconfirmed = new RestError(
     503,
@@ -283,7 +286,7 @@ t.test('a change that is stored without the confirmation of the relay is shown a
   t.strictSame(row.action.outcome.value, { isError: false, text: texts.unconfirmed });
   t.equal(await talkgroups.rotate(row), true);
   t.equal(row.item.value.rotation_counter, 4, 'the request was carried out once');
-  t.equal(await talkgroups.remove(row), true);
+  t.equal(await talkgroups.remove(row, never), true);
   t.equal(talkgroups.table.remove(row), null, 'no row takes its place');
   t.strictSame(talkgroups.table.list.rows.value, []);
 });
@@ -311,7 +314,7 @@ t.test('talkgroups are created, changed, rotated and deleted with the bodies of 
     recording_days: 30,
     rotation_counter: 4,
   });
-  await talkgroups.remove(row);
+  await talkgroups.remove(row, never);
   t.strictSame(rest.sent, [
     `GET /admin/talkgroups?sort=name&limit=${PAGE_ROWS}`,
     `POST /talkgroups ${JSON.stringify({ name, floor_mode: 'single' })}`,
@@ -323,6 +326,29 @@ t.test('talkgroups are created, changed, rotated and deleted with the bodies of 
     `DELETE /talkgroups/${id}`,
   ]);
 });
+
+t.test(
+  'a talkgroup with encrypted recordings is deleted only when the user agrees to lose them',
+  async (t) => {
+    const kept = new RestError(409, 'encrypted recordings would be lost', null, 'recordings_encrypted');
+    const rest = restOf((method, path) => {
+      if (method === 'GET') return { talkgroups: [talkgroup('t1', 'Fire 1')], next: null };
+      if (!path.includes('?')) throw kept;
+      return { ok: true };
+    });
+    const talkgroups = createTalkgroups(rest, true);
+    await opened(talkgroups.table.list);
+    const row = firstOf(talkgroups.table.list);
+    t.equal(await talkgroups.remove(row, async () => false), false);
+    t.strictSame(row.action.outcome.value, { isError: true, text: texts.wouldForget });
+    t.equal(await talkgroups.remove(row, async () => true), true);
+    t.strictSame(rest.sent.slice(1), [
+      'DELETE /talkgroups/t1',
+      'DELETE /talkgroups/t1',
+      'DELETE /talkgroups/t1?forget_recordings=true',
+    ]);
+  },
+);
 
 t.test('members are added once, counted, logged out and removed', async (t) => {
   const user = { id: 'u1', username: 'ann', role: 'user', device_id: null, created_at: '' };

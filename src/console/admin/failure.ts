@@ -15,6 +15,8 @@ export function wordsOf(error: unknown): string {
       return texts.noSecretsKey;
     case 'not_enforced':
       return texts.notEnforced;
+    case 'recordings_encrypted':
+      return texts.wouldForget;
   }
   switch (status) {
     case 400:

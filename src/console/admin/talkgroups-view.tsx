@@ -116,7 +116,8 @@ function Actions({ row, talkgroups, isAdmin }: Props & { row: Row<Talkgroup> }) 
   const remove = async () => {
     if (!(await ask(texts.reallyDelete(row.item.peek())))) return;
     table.acted.value = row;
-    if (await talkgroups.remove(row)) focusRow(table.remove(row));
+    const mayForget = () => ask(texts.reallyForget(name));
+    if (await talkgroups.remove(row, mayForget)) focusRow(table.remove(row));
   };
   const members = { text: texts.manageMembers, onPress: open('members') };
   const items = [

@@ -1,5 +1,5 @@
 // Lists all talkgroups, creates, changes and deletes them, and rotates their keys.
-import { type Rest, storedBy } from '../../client/rest.js';
+import { type Rest, RestError, storedBy } from '../../client/rest.js';
 import { type Attempt, createAttempt } from '../app/attempt.js';
 import { wordsOf } from './failure.js';
 import type { Row } from './list.js';
@@ -20,7 +20,8 @@ export interface Talkgroups {
   /** `days`: how long recordings are kept. 0: the talkgroup is not recorded. */
   record(row: Row<Talkgroup>, days: number): Promise<boolean>;
   rotate(row: Row<Talkgroup>): Promise<boolean>;
-  remove(row: Row<Talkgroup>): Promise<boolean>;
+  /** `mayForget` asks the user when encrypted recordings would be lost. */
+  remove(row: Row<Talkgroup>, mayForget: () => Promise<boolean>): Promise<boolean>;
   /** Its members, to be read anew. */
   membersOf(row: Row<Talkgroup>): Members;
 }
@@ -97,9 +98,14 @@ export function createTalkgroups(rest: Rest, mayPermit: boolean): Talkgroups {
         row.item.value = { ...row.item.peek(), rotation_counter: counter };
         return answer === null ? texts.unconfirmed : texts.rotated(counter);
       }),
-    remove: (row) =>
+    remove: (row, mayForget) =>
       row.action.run(async () => {
-        const answer = await storedBy(rest.remove(`/talkgroups/${row.id}`));
+        const path = `/talkgroups/${row.id}`;
+        const answer = await storedBy(rest.remove(path)).catch(async (error: unknown) => {
+          const isAsked = error instanceof RestError && error.code === 'recordings_encrypted';
+          if (!isAsked || !(await mayForget())) throw error;
+          return storedBy(rest.remove(`${path}?forget_recordings=true`));
+        });
         return answer === null ? texts.unconfirmed : texts.deleted;
       }),
     membersOf: (row) => createMembers(rest, managed(row, mayPermit)),

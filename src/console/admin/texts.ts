@@ -231,6 +231,13 @@ export const texts = {
     consequence: `Its ${members === 1 ? 'membership ends' : `${members} memberships end`}, and its radios hear nothing more of it. This cannot be undone.`,
     confirm: 'Delete',
   }),
+  reallyForget: (name: string) => ({
+    title: `Delete ${isolated(name)} with the keys of its recordings?`,
+    consequence:
+      'It has encrypted recordings. Without the talkgroup they cannot be opened any more. This cannot be undone.',
+    confirm: 'Delete all the same',
+  }),
+  wouldForget: 'It is not deleted. Its encrypted recordings would be lost.',
   manageMembers: 'Manage members',
   membersOf: (name: string) => `Members of ${name}`,
   allMembers: 'All members',
