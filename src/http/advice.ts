@@ -140,6 +140,14 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
     means: 'The operator set `RECORDING_GB` to 0 at this node.',
     retry: 'After the operator allows recordings.',
   },
+  hold_not_found: {
+    means: 'No legal hold has this id.',
+    retry: 'No. It may have been released.',
+  },
+  recording_held: {
+    means: 'A legal hold covers the recording.',
+    retry: 'After the hold was released.',
+  },
   recording_erased: {
     means: 'An administrator erased the speech of this recording.',
     retry: NO,
