@@ -15,8 +15,7 @@ import { type Json, runCommand, SECRET, service } from '../helpers/service/servi
 t.setTimeout(300_000);
 
 const s = await service(t);
-const { database, kept, expire, deleteOld } = keptIn(s);
-t.teardown(() => database.close());
+const { kept, expire, deleteOld } = keptIn(t, s);
 
 const at = (ms: number) => new Date(ms).toISOString();
 const FROM = Date.now() - 3_600_000;

@@ -2,19 +2,17 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import t from 'tap';
-import { deadlineIn } from '../../src/db/deadline.js';
 import { readRecordingId } from '../../src/protocol/recording-id.js';
 import { eraseRecordings } from '../../src/recordings/erasing/store.js';
 import { eventually } from '../helpers/eventually.js';
-import { keptIn } from '../helpers/service/kept-recordings.js';
+import { keptIn, NO_DEADLINE } from '../helpers/service/kept-recordings.js';
 import { framesAt, listOf } from '../helpers/service/recorded.js';
 import { type Json, type Person, service } from '../helpers/service/service.js';
 
 t.setTimeout(300_000);
 
 const s = await service(t);
-const { database, kept, expire, deleteOld, partsOf, isThere } = keptIn(s);
-t.teardown(() => database.close());
+const { database, kept, expire, deleteOld, partsOf, isThere } = keptIn(t, s);
 const { admin } = s;
 const member = await s.person('member');
 
@@ -254,7 +252,7 @@ t.test('a hold that was answered is never overtaken by a deletion or an erasure 
       pause().then(() =>
         eraseRecordings(
           database,
-          deadlineIn(10_000),
+          NO_DEADLINE,
           { of: { talkgroup: talkgroup_id }, since: readRecordingId(whole)?.startedAt ?? 0, until: null },
           { id: admin.id, name: null, way: 'rest' },
         ),
