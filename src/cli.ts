@@ -130,6 +130,22 @@ secrets
   );
 
 program
+  .command('recordings')
+  .description('manage recorded speech')
+  .command('export')
+  .requiredOption('--talkgroup <id>', 'talkgroup of the recordings, also a deleted one')
+  .requiredOption(
+    '--from <time>',
+    'recordings of which some was said then or later, such as 2026-11-25T14:00:00Z',
+  )
+  .requiredOption('--to <time>', 'and some before')
+  .requiredOption('--out <folder>', 'new or empty folder for the files')
+  .description('write recordings to files, with a manifest and SHA-256 sums. The service may run.')
+  .action(async (options: { talkgroup: string; from: string; to: string; out: string }) =>
+    (await import('./commands/recordings.js')).exportRecordingsCommand(options),
+  );
+
+program
   .command('config')
   .description('print the effective settings of this environment, with secrets masked')
   .addOption(

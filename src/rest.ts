@@ -24,8 +24,11 @@ import { permissionRoutes } from './keys/permissions/routes.js';
 import { keyRoutes } from './keys/routes.js';
 import type { Sealing } from './keys/sealing.js';
 import type { Keyring } from './keys/wrapping.js';
+import { erasingRoutes } from './recordings/erasing/routes.js';
+import { holdRoutes } from './recordings/holding/routes.js';
 import { type BurstKeys, recordingKeyRoutes } from './recordings/key/routes.js';
 import { missedRoutes } from './recordings/missed/routes.js';
+import { readRoutes } from './recordings/reads/routes.js';
 import { recordingRoutes } from './recordings/routes.js';
 import { deletionRoutes } from './talkgroups/deletion/routes.js';
 import { talkgroupRoutes } from './talkgroups/routes.js';
@@ -102,6 +105,9 @@ export function restRoutes(parts: RestParts) {
     recordingRoutes({ database, access: config.RECORDING_ACCESS, wasRead }),
     recordingKeyRoutes({ database, access: config.RECORDING_ACCESS, bursts }),
     missedRoutes({ database, access: config.RECORDING_ACCESS }),
+    erasingRoutes({ database }),
+    holdRoutes({ database }),
+    readRoutes({ database }),
     discoveryRoutes({ config, wsPort }),
     consoleRoutes({ config, wsPort, folder: consoleFolder }),
   ];

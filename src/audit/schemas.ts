@@ -64,6 +64,13 @@ const details = {
   secrets: Type.Integer({ description: 'Number of master secrets.' }),
   emergency_id: Id,
   recording_id: Id,
+  recordings: Type.Integer({ description: 'Number of recordings.' }),
+  since: Timestamp,
+  until: Timestamp,
+  hold_id: Id,
+  from: Timestamp,
+  to: Timestamp,
+  reason: Type.String({ description: 'Why the legal hold was created.' }),
   rows: Type.Integer({ description: 'Number of rows in the backup.' }),
   taken_at: Timestamp,
 } satisfies Record<DetailKey, TSchema>;

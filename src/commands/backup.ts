@@ -18,7 +18,7 @@ import { exists, hasCode, readIfThere, syncFolder } from '../files.js';
 import { createLog } from '../log.js';
 import { LONG_COMMAND, standBack } from '../priority.js';
 import { readVersion } from '../version.js';
-import { fail, operator, soon, withDatabaseUrl } from './running.js';
+import { fail, operator, soon, whenInterrupted, withDatabaseUrl } from './running.js';
 
 /** In the place of a file: standard output, or standard input. */
 const STANDARD = '-';
@@ -121,19 +121,6 @@ export async function restoreCommand(file: string): Promise<void> {
     forget();
     remove();
   }
-}
-
-/** Ctrl-C and SIGTERM end the process behind `act`. The answer takes that back. */
-function whenInterrupted(act: () => void): () => void {
-  const end = () => {
-    act();
-    process.exit(1);
-  };
-  const signals = ['SIGINT', 'SIGTERM'] as const;
-  for (const signal of signals) process.once(signal, end);
-  return () => {
-    for (const signal of signals) process.off(signal, end);
-  };
 }
 
 async function restoreFrom(file: string): Promise<void> {

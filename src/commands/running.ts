@@ -45,6 +45,19 @@ export function inDataDir(): string {
   return DATABASE_URL === undefined ? ` in DATA_DIR ${resolve(DATA_DIR)}` : '';
 }
 
+/** Ctrl-C and SIGTERM end the process behind `act`. The answer takes that back. */
+export function whenInterrupted(act: () => void): () => void {
+  const end = () => {
+    act();
+    process.exit(1);
+  };
+  const signals = ['SIGINT', 'SIGTERM'] as const;
+  for (const signal of signals) process.once(signal, end);
+  return () => {
+    for (const signal of signals) process.off(signal, end);
+  };
+}
+
 interface Creation {
   /** Without an embedded database in DATA_DIR, a command creates one (true) or fails (false). */
   readonly mayCreate: boolean;

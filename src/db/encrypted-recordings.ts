@@ -12,5 +12,7 @@ export const encryptedRecordings = (
   { talkgroup, since }: { readonly talkgroup: Fragment; readonly since: Fragment },
 ): Fragment => sql`
   from recordings r
-  where r.talkgroup_id = ${talkgroup} and r.crypto is not null and r.erased_at is null and r.expires_at > now()
+  where r.talkgroup_id = ${talkgroup} and r.crypto is not null and r.erased_at is null
+    and (r.expires_at > now() or exists (
+      select from recording_holds h where h.talkgroup_id = r.talkgroup_id and r.id between h.from_id and h.to_id))
     and (r.crypto ->> 'epoch')::bigint >= ${since}`;

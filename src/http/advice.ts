@@ -152,6 +152,14 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
     means: 'Deleting the talkgroup destroys the keys of its encrypted recordings.',
     retry: 'With `forget_recordings=true`, when they are not needed.',
   },
+  hold_not_found: {
+    means: 'No legal hold has this id.',
+    retry: 'No. It may have been released.',
+  },
+  recording_held: {
+    means: 'A legal hold covers the recording.',
+    retry: 'After the hold was released.',
+  },
   recording_erased: {
     means: 'An administrator erased the speech of this recording.',
     retry: NO,

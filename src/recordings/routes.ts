@@ -1,15 +1,14 @@
-// Serves recordings by REST: list, one, its frames, erase.
+// Serves recordings by REST: list, one, its frames.
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox';
 import type { Database } from '../db/client.js';
 import { AppError } from '../errors.js';
 import { firstOrNext, pageOf } from '../http/paging.js';
-import { answers, answersWithBytes, Ok, ok } from '../http/schemas.js';
+import { answers, answersWithBytes } from '../http/schemas.js';
 import { readId, type TalkgroupId, type UserId } from '../ids.js';
 import { readRecordingId } from '../protocol/recording-id.js';
 import { framesIn, recordingOf } from './reading/shown.js';
 import { type Access, readRecording, readRecordings, readSpeech } from './reading/store.js';
-import { OneRecording, RecordingInPath, RecordingList, RecordingQuery, readTime } from './schemas.js';
-import { eraseRecording } from './upkeep/store.js';
+import { OneRecording, RecordingInPath, RecordingList, RecordingQuery, readSpan } from './schemas.js';
 
 export interface RecordingOptions {
   readonly database: Database;
@@ -42,7 +41,6 @@ export const recordingRoutes =
     } as const;
 
     app.get('/recordings', list, async ({ query, user, deadline }, reply) => {
-      const time = (text: string | undefined) => (text === undefined ? null : readTime(text));
       const page = firstOrNext(query);
       const rows = await readRecordings(
         database,
@@ -52,8 +50,7 @@ export const recordingRoutes =
           talkgroup: readId(query.talkgroup_id) as TalkgroupId | null,
           user: readId(query.user_id) as UserId | null,
           talker: query.talker ?? null,
-          since: time(query.since),
-          until: time(query.until),
+          ...readSpan(query),
           isEmergency: query.emergency !== undefined,
           isOldestFirst: query.order === 'oldest',
           page,
@@ -123,32 +120,10 @@ export const recordingRoutes =
         .type('application/octet-stream')
         .send(framesIn(id, found));
     });
-
-    const erase = {
-      config: { access: 'admin', refusals: ['recording_not_found', 'outcome_unknown'] },
-      schema: {
-        operationId: 'eraseRecording',
-        summary: 'Erase a recording',
-        description:
-          'No client gets its speech and the name of its talker any more, and within two minutes the tables do not have the speech. The entry stays in lists until it expires. Backups keep what they have.',
-        tags,
-        params: RecordingInPath,
-        response: answers(Ok),
-      },
-    } as const;
-
-    app.delete('/recordings/:id', erase, async ({ params, actor, user, deadline }) => {
-      const isErased = await eraseRecording(database, deadline, {
-        id: idIn(params),
-        by: { ...actor, id: user.sub },
-      });
-      if (!isErased) throw new AppError('recording_not_found');
-      return ok;
-    });
   };
 
 /** A malformed id names nothing. */
-function idIn({ id }: { readonly id: string }): string {
+export function idIn({ id }: { readonly id: string }): string {
   if (readRecordingId(id) === null) throw new AppError('recording_not_found');
   return id;
 }

@@ -1,4 +1,5 @@
 // Declares recordings as clients see them.
+import { AppError } from '../errors.js';
 import { EXAMPLE } from '../examples.js';
 import { limitInQuery, OnePage } from '../http/paging.js';
 import { Id, idInPath, SHOWN_AS, shownId, TEXT_CHARACTERS_MAX, Timestamp } from '../http/schemas.js';
@@ -8,7 +9,7 @@ import { recordingIdOf } from '../protocol/recording-id.js';
 import { Type } from '../typebox.js';
 
 /** The description counts for the whole, so the pages show it. */
-const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =>
+export const Nullable = <T extends Parameters<typeof Type.Union>[0][number]>(type: T) =>
   Type.Union([type, Type.Null()], 'description' in type ? { description: String(type.description) } : {});
 
 /** With what it has beside its known fields, as members got it. */
@@ -50,6 +51,11 @@ export const Recording = Type.Object(
     codec: Type.Optional(Format),
     crypto: Type.Optional(Crypto),
     erased_at: Nullable(Timestamp),
+    held: Type.Optional(
+      Type.Boolean({
+        description: 'A legal hold keeps it. Only administrators get this field.',
+      }),
+    ),
   },
   { title: 'Recording' },
 );
@@ -79,7 +85,7 @@ export const RecordingList = OnePage(
   },
 );
 
-const IdInQuery = (description: string) =>
+export const IdInQuery = (description: string) =>
   Type.Optional(
     Type.Refine(
       Type.String({ description, [SHOWN_AS]: { type: 'string', format: 'uuid' } }),
@@ -95,7 +101,7 @@ export const Time = (description: string) =>
     () => 'must be a time in ISO 8601 with a zone',
   );
 
-const TimeInQuery = (description: string) => Type.Optional(Time(description));
+export const TimeInQuery = (description: string) => Type.Optional(Time(description));
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 
@@ -103,6 +109,15 @@ const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 export function readTime(text: string): number | null {
   const atMs = TIME.test(text) ? Date.parse(text) : Number.NaN;
   return atMs >= 0 ? Math.floor(atMs) : null;
+}
+
+/** The span in a query, in Unix time (ms). Refuses one that ends before it begins. */
+export function readSpan({ since, until }: { readonly since?: string; readonly until?: string }) {
+  const time = (text: string | undefined) => (text === undefined ? null : readTime(text));
+  const span = { since: time(since), until: time(until) };
+  if (span.since !== null && span.until !== null && span.since > span.until)
+    throw new AppError('bad_request', 'querystring/since must not be after querystring/until');
+  return span;
 }
 
 export const RecordingQuery = Type.Object({
@@ -128,7 +143,9 @@ export const RecordingQuery = Type.Object({
   ),
 });
 
-export const RecordingInPath = idInPath('Id of the recording.', example.recording_id);
+export const EXAMPLE_ID = example.recording_id;
+
+export const RecordingInPath = idInPath('Id of the recording.', EXAMPLE_ID);
 
 export const KeyQuery = Type.Object({
   holder_id: shownId('An accepted key holder of the caller.', EXAMPLE.holder),

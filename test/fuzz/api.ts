@@ -102,6 +102,7 @@ const COLLECTIONS: Readonly<Record<string, Named>> = {
   holders: 'holder',
   members: 'user',
   recordings: 'recording',
+  holds: 'recording',
   users: 'user',
 };
 
@@ -120,6 +121,7 @@ export function namedAs(name: string): Parameter['named'] {
   if (['limit', 'q', 'from', 'find', 'before', 'act', 'talker'].includes(name)) return 'count';
   if (RIGHT_VALUES[name] !== undefined) return 'fixed';
   if (name === 'after') return 'talkgroup';
+  if (name === 'reader_id') return 'user';
   const named = /^(talkgroup|device|emergency|user|holder|recording)_id$/.exec(name)?.[1];
   if (named === undefined) throw new Error(`what ${name} names is not known here: add it`);
   return named as Named;

@@ -42,8 +42,13 @@ interface Case {
 }
 
 /** A recording of what the caller said. */
-async function recordedIn(s: Service, { userId }: AccountCaller, talkgroup: TalkgroupId): Promise<string> {
-  const id = recordingIdOf({ startedAt: Date.now(), session: 1, burst: 1, piece: 0 });
+async function recordedIn(
+  s: Service,
+  { userId }: AccountCaller,
+  talkgroup: TalkgroupId,
+  session = 1,
+): Promise<string> {
+  const id = recordingIdOf({ startedAt: Date.now(), session, burst: 1, piece: 0 });
   await s.sql(
     (sql) => sql`
       insert into recordings (id, talkgroup_id, talkgroup_number, talkgroup_name, user_id, username, started_at, expires_at,
@@ -51,6 +56,17 @@ async function recordedIn(s: Service, { userId }: AccountCaller, talkgroup: Talk
       values (${id}, ${talkgroup}, 1, 'fire', ${userId}, 'bob', now(), now() + interval '1 day', 0, false, 1, false, 1)`,
   );
   return id;
+}
+
+/** A legal hold of a talkgroup that may have been deleted. */
+async function heldIn(s: Service, talkgroup: TalkgroupId): Promise<string> {
+  const [row] = await s.sql<{ id: string }>(
+    (sql) => sql`
+      insert into recording_holds (talkgroup_id, talkgroup_name, from_at, to_at, from_id, to_id, reason, created_by, created_by_name)
+      values (${talkgroup}, 'doomed', now() - interval '1 day', now(), gen_random_uuid(), gen_random_uuid(), 'x', ${s.admin.userId}, 'x')
+      returning id`,
+  );
+  return row?.id ?? '';
 }
 
 async function raised(s: Service, raiser: AccountCaller, talkgroup: TalkgroupId): Promise<string> {
@@ -88,6 +104,8 @@ async function casesOf(s: Service): Promise<Record<string, Case>> {
   for (const one of [radio, bob]) await one.post(`/talkgroups/${group}/join`);
   const [acknowledged, own] = [await raised(s, bob, group), await raised(s, radio, group)];
   const recording = await recordedIn(s, bob, group);
+  await recordedIn(s, bob, group, 2);
+  const hold = await heldIn(s, doomed);
   const carol = await s.account({ username: 'carol' });
   const [waiting, lost] = [await holderOf(s, carol), await holderOf(s, carol)];
   const device = { device_id: radio.deviceId, details: { serial: 'radio-1' } };
@@ -243,6 +261,26 @@ async function casesOf(s: Service): Promise<Record<string, Case>> {
       },
       isOnce: true,
     },
+    'DELETE /recordings': {
+      does: () => admin.delete(`/recordings?talkgroup_id=${group}`),
+      leaves: {
+        ...{ act: 'recordings_erased', ...inGroup, user_id: null },
+        details: { talkgroup: 'fire', recordings: 1 },
+      },
+      isOnce: true,
+    },
+    'POST /recordings/holds': {
+      does: () =>
+        admin.post('/recordings/holds', {
+          ...{ talkgroup_id: group, from: '2026-01-01T08:00Z', to: '2026-01-01T09:00Z', reason: 'Case 1' },
+        }),
+      leaves: { act: 'hold_created', ...inGroup },
+    },
+    'DELETE /recordings/holds/:id': {
+      does: () => admin.delete(`/recordings/holds/${hold}`),
+      leaves: { act: 'hold_released', talkgroup_id: doomed },
+      isOnce: true,
+    },
     'POST /auth/revoke': { does: () => admin.post('/auth/revoke'), leaves: null },
   };
 }
@@ -300,6 +338,8 @@ t.test('what cannot be written to the audit log is not done', async (t) => {
   const s = await service(t);
   const victim = await s.account({ username: 'victim', serial: 'SN-1' });
   const group = await s.talkgroup('fire');
+  const recording = await recordedIn(s, victim, group);
+  const hold = { talkgroup_id: group, from: '2026-01-01T08:00Z', to: '2026-01-01T09:00Z', reason: 'x' };
   await s.sql((sql) => sql`alter table acts add constraint nothing check (false) not valid`);
   const requests: readonly (readonly [string, string, unknown?])[] = [
     ['DELETE', `/users/${victim.userId}`],
@@ -309,6 +349,9 @@ t.test('what cannot be written to the audit log is not done', async (t) => {
     ['DELETE', `/talkgroups/${group}`],
     ['PUT', `/talkgroups/${group}/members/${victim.userId}`],
     ['POST', '/keys/rotate', { talkgroup_id: group }],
+    ['POST', '/recordings/holds', hold],
+    ['DELETE', `/recordings/${recording}`],
+    ['DELETE', `/recordings?user_id=${victim.userId}`],
   ];
   for (const [method, path, body] of requests) {
     const init = body === undefined ? {} : { body: JSON.stringify(body) };
@@ -321,6 +364,8 @@ t.test('what cannot be written to the audit log is not done', async (t) => {
   t.equal((await victim.get('/me')).status, 200);
   t.match((await s.admin.get(`/keys/rotation?talkgroup_id=${group}`)).body, { rotation_counter: 0 });
   t.match((await s.admin.get(`/talkgroups/${group}/members`)).body, { members: [] });
+  t.match((await s.admin.get(`/recordings/${recording}`)).body, { recording: { erased_at: null } });
+  t.match((await s.admin.get('/recordings/holds')).body, { holds: [] });
   const { body } = await s.admin.get('/talkgroups/directory');
   t.match(body, { talkgroups: [{ id: group, name: 'fire' }] });
 });

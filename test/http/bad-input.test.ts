@@ -488,6 +488,10 @@ t.test('an id that is none names nothing, on every route and after the body was 
       'frames of no recording': s.admin.get(`/recordings/${id}/frames`),
       'key of no recording': s.admin.get(`/recordings/${id}/key?holder_id=${holder}`),
       'erase no recording': s.admin.delete(`/recordings/${id}`),
+      'hold nothing': s.admin.post('/recordings/holds', {
+        ...{ talkgroup_id: id, from: '2026-01-01T08:00Z', to: '2026-01-01T09:00Z', reason: 'x' },
+      }),
+      'release nothing': s.admin.delete(`/recordings/holds/${id}`),
       'keys for no holder': s.radio.get(`/keys/epochs?talkgroup_id=${known}&holder_id=${id}`),
     };
     for (const [name, call] of Object.entries(calls)) t.equal((await call).status, 404, `${name} ${id}`);

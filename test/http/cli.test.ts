@@ -325,6 +325,9 @@ t.test('commands about existing accounts and secrets do not create a database', 
     ['secrets', 'rotate'],
     ['secrets', 'export', '--talkgroup', ID, '--holder', ID],
     ['secrets', 'renew', '--talkgroup', ID],
+    ['recordings', 'export', '--talkgroup', ID, '--out', join(folder, 'out')].concat([
+      ...['--from', '2026-01-01T08:00Z', '--to', '2026-01-01T09:00Z'],
+    ]),
   ])
     await fails(join(folder, 'missing'), args);
   t.strictSame(await readdir(folder), []);

@@ -67,6 +67,14 @@ t.test('each route takes the statements that the table says, and each route is i
         ${crypto}::text::jsonb, 1)`,
   );
 
+  const [hold] = await s.sql<{ id: string }>(
+    (sql) => sql`
+      insert into recording_holds (talkgroup_id, talkgroup_name, from_at, to_at, from_id, to_id, reason, created_by, created_by_name)
+      values (${group}, 'x', now() - interval '1 day', now() - interval '1 hour', gen_random_uuid(), gen_random_uuid(), 'x',
+              ${admin.userId}, 'x')
+      returning id`,
+  );
+
   const code = newSetupCode();
   await s.sql(
     (sql) => sql`
@@ -151,6 +159,15 @@ t.test('each route takes the statements that the table says, and each route is i
     'GET /recordings/:id/frames': [radio, `/recordings/${recording}/frames`],
     'GET /recordings/:id/key': [radio, `/recordings/${encrypted}/key?holder_id=${first}`],
     'DELETE /recordings/:id': [admin, `/recordings/${recording}`],
+    'DELETE /recordings': [admin, `/recordings?talkgroup_id=${group}`],
+    'POST /recordings/holds': [
+      admin,
+      '/recordings/holds',
+      { talkgroup_id: group, from: '2026-01-01T08:00Z', to: '2026-01-01T09:00Z', reason: 'x' },
+    ],
+    'GET /recordings/holds': [admin, '/recordings/holds'],
+    'DELETE /recordings/holds/:id': [admin, `/recordings/holds/${hold?.id}`],
+    'GET /recordings/reads': [admin, '/recordings/reads'],
     'PUT /users/:id/device': [admin, `/users/${leaver.userId}/device`, { serial: 'SN-1' }],
     'DELETE /users/:id/device': [admin, `/users/${leaver.userId}/device`],
     'DELETE /users/:id': [admin, `/users/${leaver.userId}`],

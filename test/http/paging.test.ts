@@ -189,7 +189,7 @@ t.test('a malformed limit or id is 400, behind 401 and 403 and before 404', asyn
     '/devices',
     '/emergencies',
   ];
-  const small = ['/talkgroups/directory', '/admin/talkgroups', '/users', '/recordings'];
+  const small = ['/talkgroups/directory', '/admin/talkgroups', '/users', '/recordings', '/recordings/holds'];
   for (const path of [...routes, ...small]) {
     for (const query of bad) {
       t.equal((await s.admin.get(`${path}?${query}`)).status, 400, `${path}?${query}`);

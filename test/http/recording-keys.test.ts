@@ -144,6 +144,12 @@ t.test('the key of a recording opens it and no other one, for those who could he
     SENTENCE.map(() => '(no_key)'),
   );
   t.strictSame(await keyReads(id), [bob.name, chief.name]);
+  const { reads } = await chief.get(`/recordings/reads?recording_id=${id}`);
+  t.strictSame(
+    (reads as { of_key: boolean }[]).map(({ of_key }) => of_key),
+    [false, false, true, false, true],
+    'frames and keys, the newest first',
+  );
 
   for (const [why, person, recording, holder, answer] of [
     ['accepted later', bob, id, later.holderId, NO_KEY],

@@ -3,7 +3,8 @@ import type { Database } from '../../db/client.js';
 import type { Deadline } from '../../db/deadline.js';
 import type { HolderId, TalkgroupId, UserId } from '../../ids.js';
 import type { Crypto } from '../../protocol/bodies.js';
-import { isAdmin, mayHear, type Reader } from '../reading/store.js';
+import { isAdmin } from '../holding/store.js';
+import { isErased, isListed, mayHear, type Reader } from '../reading/store.js';
 
 /** The burst that a key is of, and for whom it is sealed. */
 export interface KeyOfBurst {
@@ -45,9 +46,9 @@ export async function readKey(
     (sql) => sql`
       with heard as (
         select r.id, r.talkgroup_id, r.user_id, r.crypto, (r.crypto ->> 'epoch')::bigint as epoch, r.was_required,
-               r.started_at, r.erased_at is not null as is_erased
+               r.started_at, ${isErased(sql, isAdmin(sql, reader.user))} as is_erased
         from recordings r
-        where r.id = ${id} and r.expires_at > now() and ${mayHear(sql, reader)}
+        where r.id = ${id} and ${isListed(sql, isAdmin(sql, reader.user))} and ${mayHear(sql, reader)}
       ), held as (
         select heard.id, h.public_key
         from heard join key_holders h on h.id = ${holder} and h.user_id = ${reader.user}

@@ -2,7 +2,8 @@
 import type { Database } from '../../db/client.js';
 import type { Deadline } from '../../db/deadline.js';
 import { lowestIdFrom } from '../../protocol/recording-id.js';
-import { couldHear, isAdmin, type Reader } from '../reading/store.js';
+import { isAdmin } from '../holding/store.js';
+import { couldHear, type Reader } from '../reading/store.js';
 
 /** Of a talkgroup. It bounds the rows that one question reads. */
 export const COUNT_MAX = 20;

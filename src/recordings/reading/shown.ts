@@ -56,6 +56,7 @@ export function recordingOf(row: RecordingRow): Static<typeof Recording> {
     ...(codec && { codec }),
     ...(crypto && { crypto }),
     erased_at,
+    ...(row.held !== null && { held: row.held }),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Sql } from '../../db/pool.js';
 import type { TalkgroupId, UserId } from '../../ids.js';
 import type { Codec, Crypto } from '../../protocol/bodies.js';
 import { lowestIdFrom } from '../../protocol/recording-id.js';
+import { isAdmin, isHeld } from '../holding/store.js';
 
 /** RECORDING_ACCESS. */
 export type Access = 'members' | 'admin';
@@ -29,17 +30,31 @@ export const couldHear = (sql: Sql): Fragment => sql`
   m.created_at <= r.started_at and (t.encryption <> 'required' or m.may_have_keys)
   and (not r.was_required or (m.may_have_keys and m.first_epoch <= r.epoch))`;
 
-export const isAdmin = (sql: Sql, user: UserId): Fragment =>
-  sql`exists (select from users where id = ${user} and role = 'admin')`;
+/**
+ * Whether the recording `r` is listed. An expired one is for those who see what only a legal hold still keeps: administrators,
+ * and the operator.
+ */
+export const isListed = (sql: Sql, seesHeld: Fragment): Fragment =>
+  sql`(r.expires_at > now() or (${seesHeld} and ${isHeld(sql)}))`;
 
-const columns = (sql: Sql): Fragment => sql`
+/** Whether its speech may be read. Of an erased one a hold may have kept it. */
+const isReadable = (sql: Sql, seesHeld: Fragment): Fragment =>
+  sql`(r.erased_at is null or (${seesHeld} and ${isHeld(sql)}))`;
+
+/** Whether no speech of it is read any more. */
+export const isErased = (sql: Sql, seesHeld: Fragment): Fragment => sql`(
+  r.erased_at is not null and not (
+    ${isReadable(sql, seesHeld)} and exists (select from recording_parts p where p.recording_id = r.id)))`;
+
+/** Of a row of RecordingRow. */
+export const columns = (sql: Sql, seesHeld: Fragment): Fragment => sql`
   r.id, r.talkgroup_id, r.talkgroup_name, r.user_id, r.username,
   (extract(epoch from r.started_at) * 1000)::float8 as started_at_ms, r.expires_at,
   r.priority, r.emergency, r.codec, r.crypto, r.frames::float8 as frames, r.duration_ms::float8 as duration_ms,
   case when r.code is null and r.started_at < now() - interval '11 minutes' then 'unknown' else r.code end as code,
-  r.lost, r.erased_at,
+  r.lost, r.erased_at, case when ${seesHeld} then ${isHeld(sql)} end as held,
   (select coalesce(sum(p.frames), 0)::float8 from recording_parts p
-    where p.recording_id = r.id and r.erased_at is null) as stored_frames`;
+    where p.recording_id = r.id and ${isReadable(sql, seesHeld)}) as stored_frames`;
 
 export interface RecordingRow {
   readonly id: string;
@@ -58,6 +73,8 @@ export interface RecordingRow {
   readonly code: string | null;
   readonly lost: Readonly<Record<string, Readonly<Record<string, number>>>> | null;
   readonly erased_at: string | null;
+  /** Whether a legal hold covers it. null: the reader is no administrator. */
+  readonly held: boolean | null;
   readonly stored_frames: number;
 }
 
@@ -89,9 +106,9 @@ export async function readRecordings(
         select ${isAdmin(sql, reader.user)} or (${reader.access === 'members'} and exists (
                  select from memberships where user_id = ${reader.user} and talkgroup_id = ${talkgroup}::uuid)) as is_known
       ), found as (
-        select ${columns(sql)}
+        select ${columns(sql, isAdmin(sql, reader.user))}
         from recordings r
-        where r.expires_at > now() and ${mayHear(sql, reader)}
+        where ${isListed(sql, isAdmin(sql, reader.user))} and ${mayHear(sql, reader)}
           ${talkgroup === null ? sql`` : sql`and r.talkgroup_id = ${talkgroup}`}
           ${user === null ? sql`` : sql`and r.user_id = ${user}`}
           ${talker === null ? sql`` : sql`and r.username = ${talker}`}
@@ -103,7 +120,7 @@ export async function readRecordings(
         limit ${page.limit + 1}
       )
       select is_known, id, talkgroup_id, talkgroup_name, user_id, username, started_at_ms, expires_at, priority, emergency,
-             codec, crypto, frames, duration_ms, code, lost, erased_at, stored_frames
+             codec, crypto, frames, duration_ms, code, lost, erased_at, held, stored_frames
       from reader left join found on true
       order by id ${isOldestFirst ? sql`` : sql`desc`}`,
   );
@@ -121,8 +138,8 @@ export async function readRecording(
   const [row] = await database.read<RecordingRow>(
     deadline,
     (sql) => sql`
-      select ${columns(sql)} from recordings r
-      where r.id = ${id} and r.expires_at > now() and ${mayHear(sql, reader)}`,
+      select ${columns(sql, isAdmin(sql, reader.user))} from recordings r
+      where r.id = ${id} and ${isListed(sql, isAdmin(sql, reader.user))} and ${mayHear(sql, reader)}`,
   );
   return row ?? null;
 }
@@ -146,8 +163,8 @@ export async function readSpeech(
     deadline,
     (sql) => sql`
       with heard as (
-        select r.id, r.talkgroup_number, r.erased_at is not null as is_erased from recordings r
-        where r.id = ${id} and r.expires_at > now() and ${mayHear(sql, reader)}
+        select r.id, r.talkgroup_number, ${isErased(sql, isAdmin(sql, reader.user))} as is_erased from recordings r
+        where r.id = ${id} and ${isListed(sql, isAdmin(sql, reader.user))} and ${mayHear(sql, reader)}
       ), noted as (
         insert into recording_reads (reader_id, reader_name, recording_id)
         select u.id, u.username, heard.id from heard, users u where u.id = ${reader.user} and not heard.is_erased

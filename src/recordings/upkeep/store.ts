@@ -1,55 +1,25 @@
-// Erases recordings, and deletes those that have expired.
-import { type Actor, acting, writeAct } from '../../db/acts.js';
+// Deletes recordings that have expired, and the speech of erased ones. A legal hold keeps what it covers.
 import type { Database } from '../../db/client.js';
 import type { Deadline } from '../../db/deadline.js';
-
-/**
- * Marks the recording: from now on no client hears it or reads the name of its talker. Erasing it again changes nothing.
- * false: there is none.
- */
-export async function eraseRecording(
-  database: Database,
-  deadline: Deadline,
-  { id, by }: { readonly id: string; readonly by: Actor },
-): Promise<boolean> {
-  const found = await writeAct(
-    database,
-    deadline,
-    by,
-    (sql, noted) => sql`
-      with found as (
-        select id, talkgroup_id, talkgroup_name, erased_at is null as is_whole from recordings
-        where id = ${id} and expires_at > now()
-        for update
-      ), erased as (
-        update recordings r
-        set erased_at = now(), erased_by = ${by.id}, user_id = null, username = null
-        from found where r.id = found.id and found.is_whole
-        returning r.id, r.talkgroup_id, r.talkgroup_name
-      ), ${acting(sql, by, {
-        act: 'recording_erased',
-        from: sql`from erased`,
-        talkgroup: sql`talkgroup_id`,
-        details: { talkgroup: sql`to_jsonb(talkgroup_name)`, recording_id: sql`to_jsonb(id::text)` },
-      })}
-      select found.id ${noted} from found`,
-  );
-  return found.length > 0;
-}
+import { holdsLocked, isHeld, seesAllHolds } from '../holding/store.js';
 
 /** In one statement, which takes some 30 ms. */
 export const DELETED_AT_ONCE = 500;
 
 /**
  * Deletes recordings that expired an hour ago. Answers how many: with DELETED_AT_ONCE there may be more. Each statement of
- * upkeep finds its rows by an index, and leaves out those that another node deletes.
+ * upkeep finds its rows by an index, and leaves out those that another node deletes. After a hold that was created meanwhile it
+ * deletes nothing, and the next look does.
  */
+// LIMIT: each look reads all expired recordings that are under a hold. With a million of them the statement would come to its
+// time limit. A column in place of the question would lift that, and would have to be kept right by four statements.
 export async function deleteExpired(database: Database, deadline: Deadline): Promise<number> {
   const [row] = await database.write<{ count: number }>(
     deadline,
     (sql) => sql`
-      with old as (
-        select id from recordings where expires_at < now() - interval '1 hour'
+      with ${holdsLocked(sql)}, old as (
+        select r.id from recordings r
+        where r.expires_at < now() - interval '1 hour' and not ${isHeld(sql)} and ${seesAllHolds(sql)}
         limit ${DELETED_AT_ONCE} for update skip locked
       ), parts as (
         delete from recording_parts where recording_id in (select id from old)
@@ -68,9 +38,9 @@ export async function deleteErased(database: Database, deadline: Deadline): Prom
   const [row] = await database.write<{ count: number }>(
     deadline,
     (sql) => sql`
-      with erased as (
+      with ${holdsLocked(sql)}, erased as (
         select r.id from recordings r
-        where r.erased_at < now() - interval '1 minute'
+        where r.erased_at < now() - interval '1 minute' and not ${isHeld(sql)} and ${seesAllHolds(sql)}
           and exists (select from recording_parts where recording_id = r.id)
         limit ${DELETED_AT_ONCE} for update skip locked
       ), parts as (
