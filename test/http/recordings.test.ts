@@ -8,7 +8,7 @@ import type { RecordingTail } from '../../src/protocol/recording-batch.js';
 import { recordingIdOf } from '../../src/protocol/recording-id.js';
 import type { Stored } from '../../src/recordings/intake/intake.js';
 import { storeRecordings } from '../../src/recordings/intake/store.js';
-import { deleteErased, deleteExpired } from '../../src/recordings/upkeep/store.js';
+import { deleteErased, deleteExpired, storedBytes } from '../../src/recordings/upkeep/store.js';
 import { framesAt, recordedIn } from '../helpers/service/recorded.js';
 import { type Json, type Person, service } from '../helpers/service/service.js';
 
@@ -262,4 +262,13 @@ t.test('a node reads four recordings at once', async (t) => {
   const statuses = (await Promise.all(all)).map(({ status }) => status);
   t.same(statuses.sort(), [200, 200, 200, 200, 429]);
   t.equal((await framesOf(s.admin, id)).status, 200, 'and further ones afterwards');
+});
+
+t.test('the amount of stored speech is estimated from the parts there are', async (t) => {
+  for (let count = 0; count < 20; count++) await store((await given()).stored);
+  await s.sql`analyze recording_parts`;
+  const [{ bytes } = { bytes: 0 }] = await s.sql<{ bytes: number }[]>`
+    select sum(octet_length(bytes))::float8 as bytes from recording_parts`;
+  const estimated = await storedBytes(database, deadlineIn(10_000));
+  t.ok(bytes > 0 && Math.abs(estimated / bytes - 1) < 0.1, `${estimated} bytes, and there are ${bytes}`);
 });

@@ -51,16 +51,29 @@ export async function deleteErased(database: Database, deadline: Deadline): Prom
   return row?.count ?? 0;
 }
 
-/** Bytes of stored speech, an upper estimate. Counts live rows, because the files never shrink. */
+/** Pages of the table from which the size of a part is taken: some 50,000 parts. */
+const SAMPLE_PAGES = 500;
+
+/**
+ * Bytes of stored speech, estimated: the number of parts that PostgreSQL knows of, times the mean size of a sample. Counts
+ * live rows, because the files never shrink. Of the chunks of TOAST it knows less: a vacuum does not count what is written
+ * while it runs, and no analysis corrects that. For 32 GB of speech they gave 15 to 22.
+ */
 export async function storedBytes(database: Database, deadline: Deadline): Promise<number> {
   const [row] = await database.read<{ bytes: number }>(
     deadline,
     (sql) => sql`
-      select greatest(coalesce(s.n_live_tup, 0), toast.reltuples, 0)::float8 * 2048 as bytes
-      from pg_class parts
-      join pg_class toast on toast.oid = parts.reltoastrelid
-      left join pg_stat_all_tables s on s.relid = toast.oid
-      where parts.oid = 'recording_parts'::regclass`,
+      with parts as (
+        select greatest(s.n_live_tup, c.reltuples, 0)::float8 as count
+        from pg_class c left join pg_stat_all_tables s on s.relid = c.oid
+        where c.oid = 'recording_parts'::regclass
+      ), size as (
+        select avg(octet_length(bytes))::float8 as mean
+        from recording_parts tablesample system ((
+          select least(100, 100.0 * ${SAMPLE_PAGES} / greatest(relpages, 1)) from pg_class
+          where oid = 'recording_parts'::regclass))
+      )
+      select count * coalesce(mean, 0) as bytes from parts, size`,
   );
   return row?.bytes ?? 0;
 }
