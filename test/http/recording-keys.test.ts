@@ -320,6 +320,23 @@ t.test(
 );
 
 t.test(
+  'an expired recording under a legal hold opens for administrators, and keeps its talkgroup',
+  async (t) => {
+    const [ann, bob] = await people(['ann', 'bob']);
+    const chief = await s.person(`chief-${randomUUID()}`, { role: 'admin' });
+    const [ofBob, ofChief] = [await holderOf(bob), await holderOf(chief)];
+    const group = await s.talkgroup('held', ann, bob);
+    const id = await said(group, ann, 0);
+    const [from, to] = [Date.now() - 60_000, Date.now()].map((atMs) => new Date(atMs).toISOString());
+    await s.admin.post('/recordings/holds', { talkgroup_id: group.id, from, to, reason: 'court' });
+    await s.sql`update recordings set expires_at = now() - interval '1 minute' where id = ${id}`;
+    t.equal(await keyOf(bob, id, ofBob.holderId), NO_RECORDING);
+    t.strictSame(await heard(chief, id, ofChief), SENTENCE);
+    t.equal((await s.admin.call('DELETE', `/talkgroups/${group.id}`)).status, 409);
+  },
+);
+
+t.test(
   'a sentence is in the stored bytes of a clear recording, and in none of an encrypted one',
   async (t) => {
     const [ann] = await people(['ann']);
