@@ -27,7 +27,7 @@ const LOGIN_PARTS = ['shell/desk.css', 'worker/radio-worker.ts', WORKLETS];
 /** Bundled by themselves. Those after the first one are loaded by the code that needs them. */
 const STYLESHEETS = [
   ...['console.css', 'admin/admin.css', 'map/map.css', 'map/maplibre.css', 'phone/phone.css'],
-  ...['settings/pages.css', 'shell/desk.css', 'talkgroups/tile-menu.css'],
+  ...['recordings/recordings.css', 'settings/pages.css', 'shell/desk.css', 'talkgroups/tile-menu.css'],
 ];
 /** What a browser installs the console with. Their names stay, because the browser keeps them. */
 const INSTALL = 'install';

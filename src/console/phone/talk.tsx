@@ -41,7 +41,7 @@ export function Talk({ desk, phone }: TalkProps) {
       </div>
       {notice !== null && (
         <div class="phone-notice">
-          <NoticeLine key={notice.text} notice={notice} />
+          <NoticeLine key={notice.key ?? notice.text} notice={notice} />
         </div>
       )}
       <section class="phone-key" aria-label={texts.talk.label} data-region="talk">

@@ -15,7 +15,7 @@ export function Dock({ desk }: { desk: Desk }) {
   return (
     <footer class="dock" data-region="dock">
       <TalkBar desk={desk} isUrgent={notice?.isError === true || desk.replay.value?.playing.value != null}>
-        {notice !== null && <NoticeLine key={notice.text} notice={notice} />}
+        {notice !== null && <NoticeLine key={notice.key ?? notice.text} notice={notice} />}
       </TalkBar>
       <div class="outputs quiet">
         {desk.settings.settings.value.listening === 'both' ? (
@@ -32,8 +32,8 @@ export function Dock({ desk }: { desk: Desk }) {
   );
 }
 
-/** With the text as key: the click that ends one notice must not press the button of the next one. */
-export function NoticeLine({ notice: { text, isError, button } }: { notice: Notice }) {
+/** With a key of its own: the click that ends one notice must not press the button of the next one. */
+export function NoticeLine({ notice: { text, isError, button, more = [] } }: { notice: Notice }) {
   const pressed = useFocusLeft((region) => region?.querySelector('button')?.focus());
   return (
     <div class="notice">
@@ -43,6 +43,11 @@ export function NoticeLine({ notice: { text, isError, button } }: { notice: Noti
           {button.text}
         </button>
       )}
+      {more.map(({ text: short, name, press }) => (
+        <button key={short} type="button" aria-label={name} onClick={press}>
+          {short}
+        </button>
+      ))}
     </div>
   );
 }
