@@ -1,9 +1,9 @@
 // The state of the tab: what is searched for, the list, and what became of the last download or deletion.
 import { effect, type ReadonlySignal, type Signal, signal } from '@preact/signals';
-import type { RecordingQuery, Recording } from '../../client/recordings/types.js';
+import type { Recordings } from '../../client/recordings/recordings.js';
+import type { Recording, RecordingQuery } from '../../client/recordings/types.js';
 import { createList, type List, type ListSource, type Row } from '../admin/list.js';
 import type { Outcome } from '../app/attempt.js';
-import type { DeskRecordings } from './open.js';
 import { wordsOf } from './words.js';
 
 /** As the form has it. Times are local, as an input of the type `datetime-local` writes them. */
@@ -34,11 +34,18 @@ export type RecordingsTab = {
 
 export type RecordingRow = Row<Recording>;
 
+/** See DeskRecordings. */
+export type TabParts = {
+  client: Pick<Recordings, 'list'>;
+  missedCalls(): AsyncGenerator<Recording, void, undefined>;
+  areMissedShown: Signal<boolean>;
+};
+
 export function createTab({
   client,
   missedCalls,
   areMissedShown,
-}: Pick<DeskRecordings, 'client' | 'missedCalls' | 'areMissedShown'>): RecordingsTab {
+}: TabParts): RecordingsTab {
   const shown: Signal<Shown | null> = signal(null);
   const list: Signal<List<Recording> | null> = signal(null);
   const outcome: Signal<Outcome | null> = signal(null);
