@@ -33,6 +33,8 @@ const STYLESHEETS = [
 const INSTALL = 'install';
 /** Of what the files have from others. */
 const LICENSES = 'licenses.txt';
+/** In front of the path of a file that a package has for Node alone. */
+const LEFT_OUT = '(disabled):';
 /** Files of this name run in scopes of their own, so each is bundled by itself, and so are the worklets of the client. */
 const OWN_SCOPE = /(?:worker|worklets?)\.ts$/;
 
@@ -90,7 +92,9 @@ export async function buildConsole(folder: string): Promise<BuiltConsole & { inp
   await write(folder, 'index.html', Buffer.from(index));
   const install = readdirSync(join(SOURCE, INSTALL)).sort();
   for (const name of install) await write(folder, name, await readFile(join(SOURCE, INSTALL, name)));
-  const bundled = [...built, page].flatMap(({ metafile }) => Object.keys(metafile.inputs));
+  const bundled = [...built, page]
+    .flatMap(({ metafile }) => Object.keys(metafile.inputs))
+    .filter((path) => !path.startsWith(LEFT_OUT));
   await write(folder, LICENSES, Buffer.from(await licensesOf(ROOT, bundled)));
   const first = ['index.html', stylesheet, ...staticImports(page.metafile, page.entry)];
   const views = LOGIN.flatMap((source) => staticImports(page.metafile, fileOf(page.metafile, source)));

@@ -118,7 +118,8 @@ const serviceModules: Modules = {
 
 const consoleModules: Modules = {
   'src/console': {
-    purpose: 'the web console: login, talkgroups, talking, keys, alarms, members, administration, map, recordings',
+    purpose:
+      'the web console: login, talkgroups, talking, keys, alarms, members, administration, map, recordings',
     imports: [
       'src/client/audio',
       'src/client/clock',

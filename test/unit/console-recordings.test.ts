@@ -155,7 +155,7 @@ t.test('what is loaded when the user stops is not played', async (t) => {
 t.test('a list that cannot be read is over, with the reason', async (t) => {
   const { list } = playing();
   async function* none(): AsyncGenerator<Recording> {
-    throw new RestError(503, 'busy');
+    yield* await Promise.reject(new RestError(503, 'busy'));
   }
   t.match(await list.play(none()), { reason: 'no list', at: null });
 });
@@ -215,52 +215,58 @@ t.test('the first visit misses nothing, and each absence after it is asked for o
   t.strictSame([missed.counts.value, missed.parts()], [null, []]);
 });
 
-t.test('a page that is opened again asks from when the user heard last, and for what is not forgotten', async (t) => {
-  const first = away();
-  first.missed.back(1_000);
-  first.missed.lost(4_000);
-  first.answers(async () => [missedIn('fire', 1)]);
-  first.missed.back(9_000);
-  first.missed.heard(20_000);
-  await turns();
-  const second = away(first.texts);
-  second.missed.back(HOUR);
-  await turns();
-  t.strictSame(second.asked, [
-    { since: 4_000, until: 9_000 },
-    { since: 20_000, until: HOUR },
-  ]);
-  t.equal(second.missed.counts.value, null, 'there were none');
-  const third = away(first.texts);
-  third.missed.back(48 * HOUR);
-  await turns();
-  t.strictSame(third.asked, [{ since: HOUR, until: 48 * HOUR }], 'and an empty absence is over');
-});
+t.test(
+  'a page that is opened again asks from when the user heard last, and for what is not forgotten',
+  async (t) => {
+    const first = away();
+    first.missed.back(1_000);
+    first.missed.lost(4_000);
+    first.answers(async () => [missedIn('fire', 1)]);
+    first.missed.back(9_000);
+    first.missed.heard(20_000);
+    await turns();
+    const second = away(first.texts);
+    second.missed.back(HOUR);
+    await turns();
+    t.strictSame(second.asked, [
+      { since: 4_000, until: 9_000 },
+      { since: 20_000, until: HOUR },
+    ]);
+    t.equal(second.missed.counts.value, null, 'there were none');
+    const third = away(first.texts);
+    third.missed.back(48 * HOUR);
+    await turns();
+    t.strictSame(third.asked, [{ since: HOUR, until: 48 * HOUR }], 'and an empty absence is over');
+  },
+);
 
-t.test('calls after the return were heard, and a service without an answer is asked at the next return', async (t) => {
-  const { missed, asked, answers } = away();
-  missed.lost(4_000);
-  answers(async () => [missedIn('fire', 3, { first_at: new Date(10_000).toISOString() })]);
-  missed.back(9_000);
-  await turns();
-  t.equal(missed.counts.value, null);
-  answers(async () => {
-    throw new RestError(503, 'busy');
-  });
-  missed.lost(20_000);
-  missed.back(21_000);
-  await turns();
-  t.equal(missed.counts.value, null);
-  answers(async () => [missedIn('fire', 1)]);
-  missed.lost(30_000);
-  missed.back(31_000);
-  await turns();
-  t.strictSame(
-    asked.map(({ since }) => since),
-    [4_000, 20_000, 20_000, 30_000],
-  );
-  t.match(missed.counts.value, { calls: 2 });
-});
+t.test(
+  'calls after the return were heard, and a service without an answer is asked at the next return',
+  async (t) => {
+    const { missed, asked, answers } = away();
+    missed.lost(4_000);
+    answers(async () => [missedIn('fire', 3, { first_at: new Date(10_000).toISOString() })]);
+    missed.back(9_000);
+    await turns();
+    t.equal(missed.counts.value, null);
+    answers(async () => {
+      throw new RestError(503, 'busy');
+    });
+    missed.lost(20_000);
+    missed.back(21_000);
+    await turns();
+    t.equal(missed.counts.value, null);
+    answers(async () => [missedIn('fire', 1)]);
+    missed.lost(30_000);
+    missed.back(31_000);
+    await turns();
+    t.strictSame(
+      asked.map(({ since }) => since),
+      [4_000, 20_000, 20_000, 30_000],
+    );
+    t.match(missed.counts.value, { calls: 2 });
+  },
+);
 
 t.test('after a part of the missed calls the rest is asked for', async (t) => {
   const { missed, asked, answers } = away();

@@ -63,12 +63,7 @@ interface Reading {
   readonly count: number;
 }
 
-export function createList<Item>({
-  read,
-  idOf,
-  nameOf,
-  inWords = wordsOf,
-}: ListSource<Item>): List<Item> {
+export function createList<Item>({ read, idOf, nameOf, inWords = wordsOf }: ListSource<Item>): List<Item> {
   const rows = signal<readonly Row<Item>[]>([]);
   const isWhole = signal(false);
   const isReading = signal(false);

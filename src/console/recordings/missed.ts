@@ -64,7 +64,8 @@ export function createMissed({ ask, shelf, userId }: MissedOwner): Missed {
       keep();
     },
     back(atMs) {
-      if (untilMs !== null && untilMs < atMs) absences.push({ since: untilMs, until: atMs, talkgroups: null });
+      if (untilMs !== null && untilMs < atMs)
+        absences.push({ since: untilMs, until: atMs, talkgroups: null });
       const isOld = ({ until }: Absence) => until <= atMs - OLD_MS;
       change(absences.filter((one) => !isOld(one)));
       heard(atMs);

@@ -41,11 +41,7 @@ export type TabParts = {
   areMissedShown: Signal<boolean>;
 };
 
-export function createTab({
-  client,
-  missedCalls,
-  areMissedShown,
-}: TabParts): RecordingsTab {
+export function createTab({ client, missedCalls, areMissedShown }: TabParts): RecordingsTab {
   const shown: Signal<Shown | null> = signal(null);
   const list: Signal<List<Recording> | null> = signal(null);
   const outcome: Signal<Outcome | null> = signal(null);

@@ -1,7 +1,8 @@
 // The table of the recordings that were found, and what there is in place of it.
-import type { Desk } from '../app/desk.js';
-import type { List } from '../admin/list.js';
+
 import type { Recording } from '../../client/recordings/types.js';
+import type { List } from '../admin/list.js';
+import type { Desk } from '../app/desk.js';
 import type { DeskRecordings } from './open.js';
 import { RecordingRowView } from './row.js';
 import type { RecordingsTab, Shown } from './state.js';

@@ -90,7 +90,11 @@ export function openReplay({ link, sound, talkgroups, talking, settings }: Repla
     if (call === null) return { button: null };
     if (call.callId >= 0) return { button: end };
     const still = isPaused.value;
-    return { button: { text: still ? words.goOn : words.pause, press: () => pause(!still) }, more: [end], key: LIST };
+    return {
+      button: { text: still ? words.goOn : words.pause, press: () => pause(!still) },
+      more: [end],
+      key: LIST,
+    };
   }
 
   function keyDown(event: KeyboardEvent): void {
