@@ -8,9 +8,16 @@ import { setTimeout } from 'node:timers/promises';
 import { isDeepStrictEqual } from 'node:util';
 import { createOpusWriter, readOpus } from '../src/client/audio/ogg.js';
 import { type Spoken, speak } from '../src/client/audio/speak.js';
-import { createRadio, type HeardFrame, type Radio } from '../src/client/node.js';
+import {
+  createRadio,
+  createRecordings,
+  createRest,
+  type HeardFrame,
+  type Radio,
+  type Recording,
+  type Recordings,
+} from '../src/client/node.js';
 import { createRecorder } from '../src/client/terminal/recorder.js';
-import { HEADER_BYTES } from '../src/protocol/frame.js';
 import { type DemoServer, startServer } from './demo-server.js';
 import { aborted } from './machine/clock.js';
 
@@ -142,59 +149,37 @@ interface Heard {
 
 /** The burst as the database has it. */
 async function replay(
-  rest: string,
+  url: string,
   { token, talkgroupId, heard }: { token: string; talkgroupId: string; heard: Heard },
 ): Promise<boolean> {
-  const recording = await listed(rest, `GET /recordings?talkgroup_id=${talkgroupId}`, token);
+  const recordings = createRecordings({ rest: createRest({ url, token }) });
+  const recording = await listed(recordings, talkgroupId);
   const tookMs = performance.now() - heard.endedAtMs;
   if (recording === null) {
     console.log('recorded   nothing');
     return false;
   }
-  const { recording_id, frames, stored_frames } = recording;
-  console.log(
-    `recorded   ${stored_frames} of ${frames} frames, listed ${tookMs.toFixed(0)} ms after the end`,
-  );
-  const response = await fetch(`${rest}/recordings/${recording_id}/frames`, {
-    headers: { authorization: `Bearer ${token}` },
-  });
-  const payloads = payloadsOf(Buffer.from(await response.arrayBuffer()));
-  const same = isDeepStrictEqual(
-    payloads,
-    heard.frames.map(({ payload }) => Buffer.from(payload)),
-  );
+  const { frames: count, stored_frames } = recording;
+  console.log(`recorded   ${stored_frames} of ${count} frames, listed ${tookMs.toFixed(0)} ms after the end`);
+  const { frames } = await recordings.open(recording);
+  const payloadsOf = (all: readonly { payload: Uint8Array }[]) =>
+    all.map(({ payload }) => Buffer.from(payload));
+  const same = isDeepStrictEqual(payloadsOf(frames), payloadsOf(heard.frames));
   console.log(`replayed   ${same ? 'identical to what was heard' : 'NOT identical to what was heard'}`);
   return same;
 }
 
-interface Recording {
-  readonly recording_id: string;
-  readonly code: string | null;
-  readonly frames: number;
-  readonly stored_frames: number;
-}
-
 /** The newest recording, once it has an end. null: it has none in time. */
-async function listed(rest: string, route: string, token: string): Promise<Recording | null> {
+async function listed(recordings: Recordings, talkgroupId: string): Promise<Recording | null> {
   const untilMs = performance.now() + END_MS_MAX;
   while (performance.now() < untilMs) {
-    const { recordings } = await call<{ recordings: Recording[] }>(rest, route, { token });
-    const [newest] = recordings;
+    const {
+      recordings: [newest],
+    } = await recordings.list(talkgroupId, { limit: 1 });
     if (newest !== undefined && newest.code !== null) return newest;
     await setTimeout(LOOK_MS);
   }
   return null;
-}
-
-/** Of frames with their length in front. */
-function payloadsOf(bytes: Buffer): Buffer[] {
-  const payloads: Buffer[] = [];
-  for (let at = 0; at < bytes.length; ) {
-    const end = at + 2 + bytes.readUInt16BE(at);
-    payloads.push(bytes.subarray(at + 2 + HEADER_BYTES, end));
-    at = end;
-  }
-  return payloads;
 }
 
 function report({

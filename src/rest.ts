@@ -24,6 +24,7 @@ import { permissionRoutes } from './keys/permissions/routes.js';
 import { keyRoutes } from './keys/routes.js';
 import type { Sealing } from './keys/sealing.js';
 import type { Keyring } from './keys/wrapping.js';
+import { missedRoutes } from './recordings/missed/routes.js';
 import { recordingRoutes } from './recordings/routes.js';
 import { talkgroupRoutes } from './talkgroups/routes.js';
 import { diagnosisRoutes } from './users/diagnosis/routes.js';
@@ -90,6 +91,7 @@ export function restRoutes(parts: RestParts) {
     }),
     emergencyRoutes({ database, tell, lists }),
     recordingRoutes({ database, access: config.RECORDING_ACCESS, wasRead }),
+    missedRoutes({ database, access: config.RECORDING_ACCESS }),
     discoveryRoutes({ config, wsPort }),
     consoleRoutes({ config, wsPort, folder: consoleFolder }),
   ];

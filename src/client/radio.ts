@@ -44,8 +44,21 @@ export type { SubscribeOptions } from './hearing/subscriptions.js';
 export { createRadio } from './radio/creating.js';
 export type { Radio, RadioEvents, RadioOptions } from './radio/described.js';
 export type { RecalledFrame } from './recall/pages.js';
-export { type PlayBackOptions, playBack } from './recall/play-back.js';
+export { type PlayBackOptions, type PlayingBack, playBack, type TimedFrame } from './recall/play-back.js';
 export type { Forgotten, Recall, RecalledBurst } from './recall/recall.js';
+export { opusPackets } from './recordings/packets.js';
+export { createRecordings, type Recordings, type RecordingsOptions } from './recordings/recordings.js';
+export type {
+  MissedRecordings,
+  MissedTalkgroup,
+  OpenedRecording,
+  RecordedFrame,
+  Recording,
+  RecordingKeys,
+  RecordingPage,
+  RecordingQuery,
+  UnopenedBecause,
+} from './recordings/types.js';
 export { createRest, type Rest, RestError } from './rest.js';
 export type { SendOptions, Talk, TalkOptions, TalkOutcome, TalkState } from './talking/talk.js';
 export type { Positions, Watched, WatchOptions } from './watching/watching.js';

@@ -44,6 +44,7 @@ export const clientModules = {
       'src/client/events',
       'src/client/hearing',
       'src/client/recall',
+      'src/client/recordings',
       'src/client/talking',
       'src/client/watching',
       'src/protocol',
@@ -52,6 +53,10 @@ export const clientModules = {
   'src/client/recall': {
     purpose: 'replays what this radio played, from its memory',
     imports: ['src/client/clock', 'src/protocol'],
+  },
+  'src/client/recordings': {
+    purpose: 'lists recordings of the service, counts those that a user missed, and opens them',
+    imports: ['src/client/audio', 'src/client/clock', 'src/client/encryption', 'src/protocol'],
   },
   'src/client/sound': {
     purpose: 'the entry for sound in browsers: codec, jitter buffer, worklets, microphone, tones',

@@ -88,14 +88,14 @@ const IdInQuery = (description: string) =>
     ),
   );
 
-const TimeInQuery = (description: string) =>
-  Type.Optional(
-    Type.Refine(
-      Type.String({ description, [SHOWN_AS]: { type: 'string', format: 'date-time' } }),
-      (text) => readTime(text) !== null,
-      () => 'must be a time in ISO 8601 with a zone',
-    ),
+export const Time = (description: string) =>
+  Type.Refine(
+    Type.String({ description, [SHOWN_AS]: { type: 'string', format: 'date-time' } }),
+    (text) => readTime(text) !== null,
+    () => 'must be a time in ISO 8601 with a zone',
   );
+
+const TimeInQuery = (description: string) => Type.Optional(Time(description));
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 

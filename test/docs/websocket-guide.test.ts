@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import t from 'tap';
 import { readOpus } from '../../src/client/audio/ogg.js';
 import { nextStep } from '../../src/client/connection/backoff.js';
+import { comesTrue } from '../helpers/eventually.js';
 import {
   asksAgain,
   hearsEachPacket,
@@ -116,6 +117,23 @@ t.test('record.mjs writes the packets of a burst to a file', beside(), async (t)
   t.strictSame((await readOpus(out)).packets, (await readOpus(file)).packets);
 });
 
+t.test('missed.mjs says what was missed, and replays it', beside(), async (t) => {
+  const s = await shared;
+  const { ann, bob, id } = await twoPeople(s);
+  await s.admin.patch(`/talkgroups/${id}`, { recording_days: 1 });
+  const since = new Date().toISOString();
+  const talks = start(t, [...library, 'talk', s.ws, ann.token, id, await speechFile(10)]);
+  t.equal(await talks.exit(), 0, talks.output());
+  const [, checksum] = /checksum (\w+)/.exec(talks.output()) ?? [];
+  await comesTrue('it is stored', async () => {
+    const { recordings } = await bob.get(`/recordings?talkgroup_id=${id}`);
+    return (recordings as { code: string | null }[])[0]?.code === 'released';
+  });
+  const plays = start(t, [process.execPath, 'docs/examples/missed.mjs', s.ws, s.rest, bob.token, since]);
+  await plays.says(/^missed 1 in Guide, 0 in an emergency$/m);
+  await plays.says(new RegExp(`^${ann.name}: 10 packets, checksum ${checksum}$`, 'm'));
+});
+
 t.test('radio.mjs shows where the members of a talkgroup are', beside(), async (t) => {
   const s = await shared;
   const { id } = await s.talkgroup('Guide: watch');
@@ -149,7 +167,7 @@ t.test('a program with a worthless token stops and says why', async (t) => {
 
 t.test('the JavaScript of the page is that of the programs', async (t) => {
   const sources = await Promise.all(
-    ['radio.mjs', 'record.mjs', 'raw-radio.mjs', 'browser/page.mjs'].map((name) =>
+    ['radio.mjs', 'record.mjs', 'missed.mjs', 'raw-radio.mjs', 'browser/page.mjs'].map((name) =>
       readFile(`docs/examples/${name}`, 'utf8'),
     ),
   );

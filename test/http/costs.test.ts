@@ -137,6 +137,7 @@ t.test('each route takes the statements that the table says, and each route is i
     'POST /emergencies/:id/ack': [admin, `/emergencies/${raised}/ack`],
     'POST /emergencies/:id/clear': [radio, `/emergencies/${raised}/clear`],
     'GET /recordings': [radio, `/recordings?talkgroup_id=${group}`],
+    'GET /recordings/missed': [radio, '/recordings/missed?since=2026-01-01T00:00:00Z'],
     'GET /recordings/:id': [radio, `/recordings/${recording}`],
     'GET /recordings/:id/frames': [radio, `/recordings/${recording}/frames`],
     'DELETE /recordings/:id': [admin, `/recordings/${recording}`],

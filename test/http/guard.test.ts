@@ -58,6 +58,7 @@ const contract: Record<string, 'public' | 'user' | 'dispatcher' | 'admin'> = {
   'POST /emergencies/:id/ack': 'dispatcher',
   'POST /emergencies/:id/clear': 'user',
   'GET /recordings': 'user',
+  'GET /recordings/missed': 'user',
   'GET /recordings/:id': 'user',
   'GET /recordings/:id/frames': 'user',
   'DELETE /recordings/:id': 'admin',

@@ -16,9 +16,12 @@ import { createRadio } from '../../src/client/node.js';
 import { crowd, inWords } from '../../src/client/terminal/crowd.js';
 import { echo } from '../../src/client/terminal/echo.js';
 import { openKeys } from '../../src/client/terminal/keys.js';
+import { replayToFile } from '../../src/client/terminal/replay.js';
 import { listenToFile, talkFile } from '../../src/client/terminal/terminal.js';
+import { ENCRYPTED } from '../../src/protocol/frame.js';
 import { comesTrue } from '../helpers/eventually.js';
 import { PASSWORD, PASSWORD_HASH } from '../helpers/http/rest.js';
+import { endedOf } from '../helpers/service/recorded.js';
 import { runCommand, service } from '../helpers/service/service.js';
 
 async function setUp(t: Test, settings: Parameters<typeof service>[1] = {}) {
@@ -151,6 +154,104 @@ t.test(
     t.match(lines.slice(-3), ['queued in Alpha: 1 of 1', /^talking in Alpha/, /^released/]);
   },
 );
+
+/** Two bursts of ann in a talkgroup that is recorded, once both are stored. */
+async function setUpRecorded(t: Test) {
+  const set = await setUp(t);
+  const { s, ann, bob, group, talker, file } = set;
+  await s.admin.patch(`/talkgroups/${group.id}`, { recording_days: 1 });
+  for (let burst = 0; burst < 2; burst++) await talkFile({ ...talker, talkgroup: 'Alpha', file });
+  const [first, second] = await endedOf(bob, group.id, 2);
+  if (!first || !second) throw new Error('two bursts were said');
+  const replays = async (options: Omit<Parameters<typeof replayToFile>[0], 'url' | 'token'>) => {
+    const lines: string[] = [];
+    const replayed = await replayToFile({
+      ...{ url: s.rest, token: bob.token, report: (line: string) => lines.push(line) },
+      ...options,
+    });
+    return { replayed, lines };
+  };
+  return { ...set, ann, first, second, replays };
+}
+
+t.test('a replay writes what was recorded, the oldest first, and says what each has', async (t) => {
+  const { group, spoken, out, first, second, replays } = await setUpRecorded(t);
+  const all = await replays({ talkgroup: 'Alpha', last: 5, out });
+  t.same(all.replayed, { listed: 2, recordings: 2, packets: 2 * spoken.length });
+  t.match(all.lines, [/^20\S+Z ann, 0\.\d s$/, /^20\S+Z ann, 0\.\d s$/]);
+  t.same((await readOpus(out)).packets, [...spoken, ...spoken]);
+  const last = await replays({ talkgroup: group.id });
+  t.same(last.replayed, { listed: 1, recordings: 0, packets: 0 }, 'without a file it is listed only');
+  t.match(last.lines, [new RegExp(`^${second.started_at} ann`)]);
+  const one = await replays({ recording: first.recording_id, out });
+  t.same(one.replayed, { listed: 1, recordings: 1, packets: spoken.length });
+  t.same((await readOpus(out)).packets, spoken);
+});
+
+t.test('a replay says why a recording is not in the file, or not all of it', async (t) => {
+  const { s, group, talker, spoken, file, out, first, second, replays } = await setUpRecorded(t);
+  await talkFile({ ...talker, talkgroup: 'Alpha', file });
+  const [, , third] = await endedOf(s.admin, group.id, 3);
+  await s.admin.delete(`/recordings/${first.recording_id}`);
+  const crypto = JSON.stringify({ suite: 4, epoch: 0, salt: 'oKGio6SlpqeoqaqrrK2urw' });
+  await s.sql`update recordings set crypto = ${crypto}::text::jsonb where id = ${second.recording_id}`;
+  // Each frame of its parts begins with the flags: as if it was sealed.
+  const sealed = `with part as (select recording_id, from_frame, bytes from recording_parts where recording_id = $1)
+    select from_frame, bytes from part`;
+  for (const { from_frame, bytes } of await s.sql.unsafe(sealed, [second.recording_id])) {
+    for (let at = 0; at < bytes.length; at += 6 + bytes.readUInt16BE(at + 4)) bytes[at] |= ENCRYPTED;
+    await s.sql`update recording_parts set bytes = ${bytes}
+      where recording_id = ${second.recording_id} and from_frame = ${from_frame}`;
+  }
+  const id = third?.recording_id ?? '';
+  // Four frames in the middle were never stored.
+  const [part] = await s.sql`select bytes from recording_parts where recording_id = ${id}`;
+  const kept: Buffer[] = [];
+  for (let at = 0, frame = 0; at < part?.bytes.length; frame++) {
+    const end = at + 6 + part?.bytes.readUInt16BE(at + 4);
+    if (frame < 5 || frame >= 9) kept.push(part?.bytes.subarray(at, end));
+    at = end;
+  }
+  await s.sql`update recording_parts set bytes = ${Buffer.concat(kept)}, frames = ${kept.length} where recording_id = ${id}`;
+  await s.sql`update recordings set lost = '{"1": {"memory_full": 4}}' where id = ${id}`;
+
+  const { replayed, lines } = await replays({ talkgroup: 'Alpha', last: 3, out });
+  t.match(lines, [
+    /^20\S+Z unknown talker, 0\.\d s, erased by an administrator$/,
+    /^20\S+Z ann, 0\.\d s, encrypted, not written: this command has no keys for it$/,
+    /^20\S+Z ann, 0\.\d s, 4 of 15 frames are missing \(the memory of the node was full: 4\)$/,
+  ]);
+  t.same(replayed, { listed: 3, recordings: 1, packets: spoken.length });
+  const { packets } = await readOpus(out);
+  t.same([...packets.slice(0, 5), ...packets.slice(9)], [...spoken.slice(0, 5), ...spoken.slice(9)]);
+  t.ok(
+    packets.slice(5, 9).every((packet) => packet.length <= 2),
+    'packets that are concealed, so the time is right',
+  );
+});
+
+t.test('the command radio replay lists and writes, and fails with the reason', async (t) => {
+  const { s, bob, group, out } = await setUpRecorded(t);
+  const run = (...more: string[]) =>
+    runCommand(['radio', 'replay', '--rest', s.rest, ...more], { RADIO_TOKEN: bob.token });
+  t.match(await run('--talkgroup', 'Alpha', '--last', '2', '--out', out), {
+    code: 0,
+    output: /^(20\S+Z ann, 0\.\d s\n){2}.*heard\.ogg: 2 recordings, 30 packets\n$/,
+  });
+  await s.admin.patch(`/talkgroups/${group.id}`, { name: 'Bravo' });
+  const cases: [string[], string | RegExp][] = [
+    [['--talkgroup', 'Alpha'], 'not a member of talkgroup Alpha\n'],
+    [['--talkgroup', '00000000-0000-4000-8000-000000000000'], 'talkgroup not found\n'],
+    [
+      ['--recording', '00000000-0000-7000-8000-000000000000'],
+      /^no such recording, or this user may not hear it\n$/,
+    ],
+    [[], '--talkgroup or --recording is needed\n'],
+    [['--talkgroup', 'Bravo', '--last', '201'], '--last must be an integer from 1 to 200\n'],
+    [['--talkgroup', 'Bravo', '--rest', s.ws], /^--rest must be the address of the REST API/],
+  ];
+  for (const [more, output] of cases) t.match(await run(...more), { code: 1, output }, more.join(' '));
+});
 
 /** The same with passwords, and keys of bob in a file. `encryption`: of the talkgroup. */
 async function setUpKeys(t: Test, encryption: 'allowed' | 'required') {

@@ -208,6 +208,9 @@ t.test('what the service answers is read with care', async (t) => {
   }
 });
 
+/** Of answers that are read as JSON. */
+const arrayBuffer = () => Promise.reject(new TypeError('not read'));
+
 t.test(
   'a request has the token, and its rejection the status, the text, Retry-After and the code',
   async (t) => {
@@ -218,10 +221,11 @@ t.test(
         calls.push([address, method, headers.authorization, body]);
         if (method === 'POST') {
           const answer = { holder_id: idOf('holder'), fingerprint: '1 2', accepted: true };
-          return { ok: true, status: 201, headers: new Headers(), json: async () => answer };
+          return { ok: true, status: 201, headers: new Headers(), json: async () => answer, arrayBuffer };
         }
         const headersOf = new Headers({ 'retry-after': '3', 'error-code': 'too_many_keys' });
-        return { ok: false, status: 429, headers: headersOf, json: async () => ({ error: 'slow down' }) };
+        const json = async () => ({ error: 'slow down' });
+        return { ok: false, status: 429, headers: headersOf, json, arrayBuffer };
       },
     });
     const { publicKey } = await newHolder();
@@ -242,7 +246,8 @@ t.test(
 );
 
 t.test('an answer that does not come, or is the page of a proxy, is no answer', async (t) => {
-  const page = { ok: true, status: 200, headers: new Headers(), json: async () => JSON.parse('<html>') };
+  const json = async () => JSON.parse('<html>');
+  const page = { ok: true, status: 200, headers: new Headers(), json, arrayBuffer };
   const failures: RestError[] = [];
   for (const fetch of [async () => page, () => Promise.reject(new TypeError('no route'))]) {
     const rest = createRest({ token: 'x', fetch, onRejected: (error) => failures.push(error) });
@@ -255,6 +260,9 @@ t.test('an answer that does not come, or is the page of a proxy, is no answer', 
   const broken = { ...page, ok: false, status: 502 };
   const rest = createRest({ token: 'x', fetch: async () => broken });
   await t.rejects(rest.get('/x'), { status: 502, message: 'the service answered 502' });
+  await t.rejects(rest.getBytes('/x'), { status: 502, message: 'the service answered 502' });
+  const halfway = createRest({ token: 'x', fetch: async () => page });
+  await t.rejects(halfway.getBytes('/x'), { status: 0, message: 'no answer from the service' });
 });
 
 t.test('a holder in a file is the same after a restart, and only its owner can read it', async (t) => {

@@ -28,6 +28,7 @@ function restOf(answer: Answer): Rest & { sent: string[] } {
     patch: (path, body) => call('PATCH', path, body),
     put: (path, body) => call('PUT', path, body),
     remove: (path) => call('DELETE', path),
+    getBytes: (path) => call('GET', path),
   };
 }
 

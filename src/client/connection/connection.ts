@@ -32,6 +32,8 @@ export type Connection = {
   readonly state: ConnectionState;
   /** When the last connection opened (ms, by the clock). Audio captured before is not sent on it. */
   readonly openedAtMs: number;
+  /** When anything last arrived on an open connection, WELCOME included (ms, by the clock). */
+  readonly heardAtMs: number;
   /** Bytes handed over that the socket has not yet passed on. */
   readonly bufferedBytes: number;
   /** Sends at once. Without an open connection it sends nothing and returns false. */
@@ -89,6 +91,9 @@ export function createConnection(
     get openedAtMs() {
       return openedAtMs;
     },
+    get heardAtMs() {
+      return heardAtMs;
+    },
     get bufferedBytes() {
       return socket?.bufferedAmount ?? 0;
     },
@@ -132,7 +137,7 @@ export function createConnection(
   }
 
   function receive(data: unknown): void {
-    heardAtMs = clock.nowMs();
+    if (state === 'open') heardAtMs = clock.nowMs();
     isAsking = false;
     if (typeof data === 'string') receiveText(data);
     else if (data instanceof ArrayBuffer && state === 'open') owner.frame(new Uint8Array(data));
@@ -151,6 +156,7 @@ export function createConnection(
   function open(welcome: Welcome): void {
     state = 'open';
     openedAtMs = clock.nowMs();
+    heardAtMs = openedAtMs;
     resumeToken = welcome.resume_token;
     closeReplaced();
     cancelTimer();

@@ -85,6 +85,8 @@ export function createRadio(options: RadioOptions): Radio {
   let session: number | null = null;
   let userId = '';
   let reach: Reach = 'whole';
+  /** Time of the server (Unix ms) when the last connection opened. null: none did. */
+  let openedAtServerMs: number | null = null;
 
   const address = relayAddress(options);
   const connection = createConnection(
@@ -145,6 +147,10 @@ export function createRadio(options: RadioOptions): Radio {
       last: (talkgroupId, back) => recall.last(talkgroupId && known(talkgroupId), back),
       get: recall.get,
     },
+    heardUntil: () =>
+      openedAtServerMs === null
+        ? null
+        : Math.floor(openedAtServerMs + connection.heardAtMs - connection.openedAtMs),
     devices: watching.devices,
     watch: (asked) =>
       watching.watch(
@@ -188,6 +194,7 @@ export function createRadio(options: RadioOptions): Radio {
 
   function opened(welcome: Welcome): void {
     session = welcome.session;
+    openedAtServerMs = welcome.server_time;
     if (userId !== welcome.user_id) recall.forgetAll();
     userId = welcome.user_id;
     encryption.connected(userId);

@@ -101,6 +101,12 @@ export type Radio = Listenable<RadioEvents> & {
    * does not receive it any more, or when the user may not have its keys. It forgets all when the radio stops.
    */
   readonly recall: Recall;
+  /**
+   * Until when this radio had live audio, by the clock of the server (Unix ms): when anything last arrived. null before the first
+   * connection. It stands still while the radio is disconnected, and goes on with the next connection. Read it in `waiting` and
+   * keep it. `missed` of createRecordings counts what was said since then.
+   */
+  heardUntil(): number | null;
   /** Number of times that the radio missed events. Each time it requested a new snapshot. */
   readonly gaps: number;
   /**

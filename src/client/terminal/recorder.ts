@@ -1,6 +1,7 @@
 // Writes the audio that a radio receives to one Ogg Opus file, one burst after the other, each in order of its sequence.
+import { packetsInGap } from '../audio/gaps.js';
 import type { OpusWriter } from '../audio/ogg.js';
-import { concealment, isOpus, opusMs } from '../audio/opus.js';
+import { isOpus, opusMs } from '../audio/opus.js';
 import type { HeardEnd, HeardFrame } from '../hearing/channel.js';
 import type { Radio } from '../radio.js';
 
@@ -25,8 +26,6 @@ type Burst = {
 
 // 5 min of 20 ms packets. Further packets of overlapping bursts are not written.
 const WAITING_PACKETS_MAX = 15_000;
-// The server ends a burst after 2 s of silence, so no burst has a longer gap.
-const GAP_MS_MAX = 2_000;
 
 /**
  * Records from now on. It does not write silence between bursts. If bursts overlap, the later ones follow the first.
@@ -106,21 +105,20 @@ export function createRecorder({
   function take(frame: HeardFrame, burst: Burst): void {
     const packet = frame.payload;
     if (packet.length === 0) return; // an END without speech
-    const packetMs = opusMs(packet);
-    if (packetMs === null) {
+    if (opusMs(packet) === null) {
       recorded.leftOut += 1;
       return;
     }
     const missing = burst.last ? frame.sequence - burst.last.sequence - 1 : 0;
     if (missing < 0) return; // a repeated packet
-    if (burst.last && missing * packetMs <= GAP_MS_MAX) conceal(burst, burst.last.packet, missing);
+    if (burst.last) conceal(burst, packetsInGap(burst.last.packet, missing));
     burst.last = { sequence: frame.sequence, packet };
     append(burst, packet);
   }
 
-  function conceal(burst: Burst, like: Uint8Array, count: number): void {
-    recorded.concealed += count;
-    for (let i = 0; i < count; i++) append(burst, concealment(like));
+  function conceal(burst: Burst, packets: readonly Uint8Array[]): void {
+    recorded.concealed += packets.length;
+    for (const packet of packets) append(burst, packet);
   }
 
   function append(burst: Burst, packet: Uint8Array): void {

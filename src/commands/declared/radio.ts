@@ -93,6 +93,49 @@ export function declareRadio(program: Command): void {
     );
 
   radio
+    .command('replay')
+    .description('list recordings of a talkgroup, and write their speech to an Ogg Opus file')
+    .addOption(
+      new Option(
+        '--url, --rest <url>',
+        'address of the REST API, such as http://127.0.0.1:3000',
+      ).makeOptionMandatory(),
+    )
+    .addOption(tokenOption())
+    .option('--talkgroup <name or id>', 'talkgroup of which the user is a member')
+    .option('--last <n>', 'how many recordings, 1 to 200. Without it the last one.', readLast)
+    .option('--recording <id>', 'this recording only')
+    .option('--out <path>', 'Ogg Opus file to write. Without it the recordings are listed only.')
+    .action(
+      async ({
+        rest: url,
+        ...options
+      }: {
+        rest: string;
+        token: string;
+        talkgroup?: string;
+        last?: number;
+        recording?: string;
+        out?: string;
+      }) => {
+        if (!/^https?:/.test(url))
+          fail('--rest must be the address of the REST API, such as http://127.0.0.1:3000');
+        if (options.talkgroup === undefined && options.recording === undefined)
+          fail('--talkgroup or --recording is needed');
+        const { replayToFile } = await import('../../client/terminal/replay.js');
+        const { listed, recordings, packets } = await replayToFile({
+          ...{ ...options, url },
+          signal: interrupted(),
+          report: (line) => console.log(line),
+        });
+        if (listed === 0) fail('there is no recording that this user may hear');
+        if (options.out === undefined) return;
+        if (recordings === 0) fail(`${options.out} is not written: there is no speech to write`);
+        console.log(`${options.out}: ${recordings} recordings, ${packets} packets`);
+      },
+    );
+
+  radio
     .command('echo')
     .description(
       'repeat each talk burst half a second after its end, until Ctrl-C. It repeats no encrypted speech.',
@@ -144,6 +187,12 @@ function fail(message: string): never {
 
 function readCount(text: string): number {
   return /^[1-9]\d{0,5}$/.test(text) ? Number(text) : fail('--bursts must be an integer from 1 to 999999');
+}
+
+function readLast(text: string): number {
+  return /^[1-9]\d{0,2}$/.test(text) && Number(text) <= 200
+    ? Number(text)
+    : fail('--last must be an integer from 1 to 200');
 }
 
 function readPriority(text: string): number {

@@ -22,11 +22,14 @@ export interface Reader {
 const mayHear = (sql: Sql, { user, access }: Reader): Fragment => sql`(
   ${isAdmin(sql, user)} or (${access === 'members'} and exists (
     select from memberships m join talkgroups t on t.id = m.talkgroup_id
-    where m.user_id = ${user} and m.talkgroup_id = r.talkgroup_id and m.created_at <= r.started_at
-      and (t.encryption <> 'required' or m.may_have_keys)
-      and (not r.was_required or (m.may_have_keys and m.first_epoch <= r.epoch)))))`;
+    where m.user_id = ${user} and m.talkgroup_id = r.talkgroup_id and ${couldHear(sql)})))`;
 
-const isAdmin = (sql: Sql, user: UserId): Fragment =>
+/** Whether the member `m` of the talkgroup `t` could hear the recording `r` live. */
+export const couldHear = (sql: Sql): Fragment => sql`
+  m.created_at <= r.started_at and (t.encryption <> 'required' or m.may_have_keys)
+  and (not r.was_required or (m.may_have_keys and m.first_epoch <= r.epoch))`;
+
+export const isAdmin = (sql: Sql, user: UserId): Fragment =>
   sql`exists (select from users where id = ${user} and role = 'admin')`;
 
 const columns = (sql: Sql): Fragment => sql`

@@ -54,10 +54,14 @@ export function createTap(): Tap {
     keep(`${address} ${init.body ?? ''}`);
     const { ok, status, headers, ...response } = await fetch(address, init).then(async (answer) => ({
       ...{ ok: answer.ok, status: answer.status, headers: answer.headers },
-      text: await answer.text(),
+      bytes: new Uint8Array(await answer.arrayBuffer()),
     }));
-    keep(response.text);
-    return { ok, status, headers, json: async () => JSON.parse(response.text) };
+    keep(response.bytes);
+    return {
+      ...{ ok, status, headers },
+      json: async () => JSON.parse(Buffer.from(response.bytes).toString()),
+      arrayBuffer: async () => response.bytes.buffer,
+    };
   };
   return { bytes, sockets, WebSocket: TappedWebSocket, fetch: tapped };
 }
