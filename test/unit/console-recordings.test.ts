@@ -155,7 +155,7 @@ t.test('what is loaded when the user stops is not played', async (t) => {
 t.test('a list that cannot be read is over, with the reason', async (t) => {
   const { list } = playing();
   async function* none(): AsyncGenerator<Recording> {
-    yield* await Promise.reject(new RestError(503, 'busy'));
+    yield await Promise.reject<Recording>(new RestError(503, 'busy'));
   }
   t.match(await list.play(none()), { reason: 'no list', at: null });
 });
