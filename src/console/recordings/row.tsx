@@ -103,8 +103,9 @@ function Actions({ row, desk, tab, now, list, state }: RowProps & { state: State
   return (
     <span class="recordings-buttons">
       <PlayButton {...{ recording, now, state, call, reason }} said={(text) => say(tab, call, text)} />
-      {state !== 'idle' && (
+      {state !== 'idle' ? (
         <button
+          key="stop"
           type="button"
           class="recordings-icon"
           aria-label={replayWords.stop}
@@ -116,19 +117,21 @@ function Actions({ row, desk, tab, now, list, state }: RowProps & { state: State
         >
           <Shape name="stop" />
         </button>
+      ) : (
+        <button
+          key="download"
+          type="button"
+          class="recordings-icon"
+          aria-label={words.download(call)}
+          title={reason ?? words.download(call)}
+          aria-disabled={reason !== null || row.action.isBusy.value}
+          onClick={() => {
+            if (reason === null) void download({ row, tab, now, call });
+          }}
+        >
+          <Shape name="download" />
+        </button>
       )}
-      <button
-        type="button"
-        class="recordings-icon"
-        aria-label={words.download(call)}
-        title={reason ?? words.download(call)}
-        aria-disabled={reason !== null || row.action.isBusy.value}
-        onClick={() => {
-          if (reason === null) void download({ row, tab, now, call });
-        }}
-      >
-        <Shape name="download" />
-      </button>
       {desk.account.role === 'admin' && (
         <Menu
           name={words.actionsFor(call)}

@@ -14,16 +14,20 @@ const ALL = '';
 export function SearchForm({ desk: { account, talkgroups }, tab, now }: SearchProps) {
   const form = useRef<HTMLFormElement>(null);
   const isWrong = useSignal(false);
+  /** When the form appears. What the user chooses later is not changed. */
+  const first = useRef<string | null>(null);
   const all = talkgroups.tiles.value;
   const shown = tab.shown.value;
   const before = shown?.kind === 'search' ? shown.search : null;
+  first.current ??= before === null ? firstOf(talkgroups) : before.talkgroupId;
   const isReady = all.length > 0 || account.role === 'admin';
   const search = () => {
     if (form.current !== null) isWrong.value = !tab.search(readForm(new FormData(form.current)));
   };
+  const isFirst = shown === null && !now.areMissedShown.value;
   useEffect(() => {
-    if (isReady && tab.shown.peek() === null && !now.areMissedShown.peek()) search();
-  }, [isReady]);
+    if (isReady && isFirst) search();
+  }, [isReady, isFirst]);
   return (
     <form
       class="recordings-search"
@@ -36,10 +40,10 @@ export function SearchForm({ desk: { account, talkgroups }, tab, now }: SearchPr
     >
       <label class="field">
         {words.talkgroup}
-        <select name="talkgroup" defaultValue={before?.talkgroupId ?? firstOf(talkgroups)}>
+        <select name="talkgroup">
           {account.role === 'admin' && <option value={ALL}>{words.all}</option>}
           {all.map(({ id, view }) => (
-            <option key={id} value={id}>
+            <option key={id} value={id} selected={id === first.current}>
               {view.value.name}
             </option>
           ))}
@@ -77,7 +81,7 @@ type TimeProps = { name: string; label: string; before: string | undefined; isWr
 function Time({ name, label, before = '', isWrong }: TimeProps) {
   const { timeZone } = Intl.DateTimeFormat().resolvedOptions();
   return (
-    <label class="field">
+    <label class="field time">
       {label}
       <input
         type="datetime-local"
@@ -91,10 +95,10 @@ function Time({ name, label, before = '', isWrong }: TimeProps) {
 }
 
 /** The first selected one, else the first that is recorded. */
-function firstOf(talkgroups: Desk['talkgroups']): string | undefined {
+function firstOf(talkgroups: Desk['talkgroups']): string | null {
   const all = talkgroups.tiles.peek();
   const [selected] = talkgroups.selected.peek();
-  return (selected ?? all.find(({ view }) => view.peek().recordingDays > 0) ?? all[0])?.id;
+  return (selected ?? all.find(({ view }) => view.peek().recordingDays > 0) ?? all[0])?.id ?? null;
 }
 
 function readForm(data: FormData): Search {

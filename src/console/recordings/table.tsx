@@ -40,7 +40,7 @@ export function RecordingsTable({ desk, tab, now }: TableProps) {
       </div>
       <div class="recordings-scroll">
         {rows.length > 0 && (
-          <table class={hasTalkgroups ? 'recordings-table wide' : 'recordings-table'} aria-label={name}>
+          <table class="recordings-table" aria-label={name}>
             <Head hasTalkgroups={hasTalkgroups} />
             <tbody>
               {rows.map((row) => (
@@ -98,11 +98,17 @@ function Head({ hasTalkgroups }: { hasTalkgroups: boolean }) {
   return (
     <thead>
       <tr>
-        <th scope="col">{time}</th>
+        <th scope="col" class="time">
+          {time}
+        </th>
         <th scope="col">{talker}</th>
         {hasTalkgroups && <th scope="col">{talkgroup}</th>}
-        <th scope="col">{length}</th>
-        <th scope="col">{lock}</th>
+        <th scope="col" class="length">
+          {length}
+        </th>
+        <th scope="col" class="lock">
+          {lock}
+        </th>
         <th scope="col">{missing}</th>
         <th scope="col" class="recordings-actions">
           <span class="visually-hidden">{actions}</span>

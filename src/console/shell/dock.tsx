@@ -33,10 +33,10 @@ export function Dock({ desk }: { desk: Desk }) {
 }
 
 /** With a key of its own: the click that ends one notice must not press the button of the next one. */
-export function NoticeLine({ notice: { text, isError, button, more = [] } }: { notice: Notice }) {
+export function NoticeLine({ notice: { text, isError, key, button, more = [] } }: { notice: Notice }) {
   const pressed = useFocusLeft((region) => region?.querySelector('button')?.focus());
   return (
-    <div class="notice">
+    <div class={key === undefined ? 'notice' : 'notice steady'}>
       <p role={isError ? 'alert' : 'status'}>{text}</p>
       {button !== null && (
         <button type="button" ref={pressed} class="primary" onClick={button.press}>
