@@ -11,7 +11,7 @@ type SearchProps = { desk: Desk; tab: RecordingsTab; now: DeskRecordings };
 /** In place of the id of a talkgroup. */
 const ALL = '';
 
-export function SearchForm({ desk: { account, talkgroups }, tab, now }: SearchProps) {
+export function SearchForm({ desk: { account, talkgroups, connection }, tab, now }: SearchProps) {
   const form = useRef<HTMLFormElement>(null);
   const isWrong = useSignal(false);
   /** When the form appears. What the user chooses later is not changed. */
@@ -19,8 +19,9 @@ export function SearchForm({ desk: { account, talkgroups }, tab, now }: SearchPr
   const all = talkgroups.tiles.value;
   const shown = tab.shown.value;
   const before = shown?.kind === 'search' ? shown.search : null;
-  first.current ??= before === null ? firstOf(talkgroups) : before.talkgroupId;
-  const isReady = all.length > 0 || account.role === 'admin';
+  // After a load of the page the talkgroups come with the connection.
+  const isReady = all.length > 0 || (account.role === 'admin' && connection.value.state === 'open');
+  if (isReady) first.current ??= before === null ? firstOf(talkgroups) : before.talkgroupId;
   const search = () => {
     if (form.current !== null) isWrong.value = !tab.search(readForm(new FormData(form.current)));
   };
@@ -51,7 +52,7 @@ export function SearchForm({ desk: { account, talkgroups }, tab, now }: SearchPr
       </label>
       <Time name="from" label={words.from} before={before?.from} isWrong={isWrong.value} />
       <Time name="to" label={words.to} before={before?.to} isWrong={isWrong.value} />
-      <label class="field">
+      <label class="field talker">
         {words.talker}
         <input
           name="talker"

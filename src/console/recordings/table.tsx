@@ -98,15 +98,15 @@ function Head({ hasTalkgroups }: { hasTalkgroups: boolean }) {
   return (
     <thead>
       <tr>
-        <th scope="col" class="time">
+        <th scope="col" class="recordings-time">
           {time}
         </th>
         <th scope="col">{talker}</th>
         {hasTalkgroups && <th scope="col">{talkgroup}</th>}
-        <th scope="col" class="length">
+        <th scope="col" class="recordings-length">
           {length}
         </th>
-        <th scope="col" class="lock">
+        <th scope="col" class="recordings-lock">
           {lock}
         </th>
         <th scope="col">{missing}</th>
