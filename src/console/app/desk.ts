@@ -177,7 +177,7 @@ export function createDesk(account: Account, config: Config): Desk {
     { isConnected, isSilent },
   );
   const calls = createLaterReplay({ link, sound, talkgroups, talking, settings });
-  const recordings = createLaterRecordings({ account, connection, talkgroups, soundState, calls });
+  const recordings = createLaterRecordings({ account, connection, talkgroups, soundState, settings, calls });
   followSilence({ level: microphone.level, states: talking.states, isSilent }, systemClock);
   const keys = createKeys({
     rest: account.rest,

@@ -1,6 +1,5 @@
 // Follows whether the user hears, and tells until when.
 import { computed, effect, type ReadonlySignal } from '@preact/signals';
-import type { SoundState } from '../app/desk.js';
 import type { ConnectionView } from '../worker/messages.js';
 import type { Missed } from './missed.js';
 
@@ -14,7 +13,8 @@ export function followHearing({
   missed,
 }: {
   connection: ReadonlySignal<ConnectionView>;
-  soundState: ReadonlySignal<SoundState>;
+  /** `on`: the user hears. */
+  soundState: ReadonlySignal<unknown>;
   missed: Pick<Missed, 'heard' | 'lost' | 'back'>;
 }): void {
   const isHearing = computed(() => connection.value.state === 'open' && soundState.value === 'on');

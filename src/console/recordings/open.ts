@@ -2,19 +2,19 @@
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
 import { createRecordings, type Recordings } from '../../client/recordings/recordings.js';
 import type { OpenedRecording, Recording } from '../../client/recordings/types.js';
-import type { SoundState } from '../app/desk.js';
 import { show } from '../app/places.js';
 import type { Account } from '../app/session.js';
 import type { LaterReplay } from '../replay/later.js';
 import { replay as replayWords } from '../replay/texts.js';
-import type { Notice } from '../shell/notice.js';
+import type { SettingsState } from '../settings/state.js';
+import type { Notice } from '../shell/dock-line.js';
 import type { Talkgroups } from '../talkgroups/state.js';
 import type { ConnectionView } from '../worker/messages.js';
 import { closedBecause, speechOf } from './closed.js';
 import { followHearing } from './hearing.js';
 import { recordingKeys } from './keys.js';
 import { createMissed, type Missed } from './missed.js';
-import { callName, timeOfCall } from './names.js';
+import { createNames, type Names } from './names.js';
 import { oldestFirst } from './oldest-first.js';
 import { createPlaylist, type Playlist } from './playlist.js';
 import { recordings as words } from './texts.js';
@@ -24,12 +24,15 @@ export type RecordingsParts = {
   account: Account;
   connection: ReadonlySignal<ConnectionView>;
   talkgroups: Talkgroups;
-  soundState: ReadonlySignal<SoundState>;
+  /** `on`: the user hears. */
+  soundState: ReadonlySignal<unknown>;
+  settings: SettingsState;
   calls: LaterReplay;
 };
 
 export type DeskRecordings = {
   readonly client: Recordings;
+  readonly names: Names;
   /** Erases the speech and the name of the talker. Rejects with RestError. */
   erase(id: string): Promise<unknown>;
   /** Loads one in its turn. Rejects with RestError. */
@@ -64,9 +67,11 @@ export function openRecordings({
   connection,
   talkgroups,
   soundState,
+  settings,
   calls,
 }: RecordingsParts): DeskRecordings {
   const keys = recordingKeys();
+  const names = createNames(() => settings.settings.peek().is24Hour);
   const client = createRecordings({ rest: account.rest, ...(keys !== null && { keys }) });
   const closed = (recording: Recording) => closedBecause(recording, keys !== null);
   /** null: the code did not come. */
@@ -96,7 +101,7 @@ export function openRecordings({
       if (player === null) return 'not_played';
       const { talkgroup_id: talkgroupId, talkgroup_name: talkgroup, username } = recording;
       const name = talkgroups.tile(talkgroupId)?.view.peek().name ?? talkgroup;
-      const time = timeOfCall(recording);
+      const time = names.time(recording);
       return player.playRecording(
         { talkgroupId, talkgroup: name, username: username ?? words.erased, time },
         frames,
@@ -111,7 +116,7 @@ export function openRecordings({
   });
   followHearing({ connection, soundState, missed });
   return {
-    ...{ client, closed, load, speech: speechOf, playlist, missed, missedCalls, areMissedShown },
+    ...{ client, names, closed, load, speech: speechOf, playlist, missed, missedCalls, areMissedShown },
     erase: (id) => account.rest.remove(`/recordings/${id}`),
     isPaused: computed(() => replay.value?.isPaused.value ?? false),
     pause: (isPaused) => replay.peek()?.pause(isPaused),
@@ -164,7 +169,7 @@ export function openRecordings({
     const loading = playlist.loading.value;
     if (loading !== null) {
       const button = { text: replayWords.stop, press: playlist.stop };
-      return { text: words.loading(callName(loading)), isError: false, key: LINE, button };
+      return { text: words.loading(names.call(loading)), isError: false, key: LINE, button };
     }
     const counts = missed.counts.value;
     if (counts === null || isPlayingMissed.value) return null;

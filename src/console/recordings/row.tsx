@@ -8,7 +8,7 @@ import { Icon } from '../icons/icon.js';
 import { Menu } from '../menu/menu.js';
 import { replay as replayWords } from '../replay/texts.js';
 import { fileNameOf } from './file-name.js';
-import { callName, exactTime, timeOfCall } from './names.js';
+import { exactTime } from './names.js';
 import type { DeskRecordings } from './open.js';
 import { Shape } from './shapes.js';
 import type { RecordingRow, RecordingsTab } from './state.js';
@@ -33,7 +33,7 @@ export function RecordingRowView(props: RowProps) {
     <tr id={`recording-${row.id}`} class={state === 'idle' ? '' : 'open'}>
       <td class="plain">
         <time dateTime={started_at} title={exactTime(recording)}>
-          {timeOfCall(recording)}
+          {now.names.time(recording)}
         </time>
       </td>
       <td class="plain">
@@ -98,7 +98,7 @@ function MissingCell({ recording: { missing, missing_because } }: { recording: R
 
 function Actions({ row, desk, tab, now, list, state }: RowProps & { state: State }) {
   const recording = row.item.value;
-  const call = callName(recording);
+  const call = now.names.call(recording);
   const reason = now.closed(recording);
   return (
     <span class="recordings-buttons">

@@ -52,7 +52,7 @@ export function SearchForm({ desk: { account, talkgroups, connection }, tab, now
       </label>
       <Time name="from" label={words.from} before={before?.from} isWrong={isWrong.value} />
       <Time name="to" label={words.to} before={before?.to} isWrong={isWrong.value} />
-      <label class="field talker">
+      <label class="field recordings-talker">
         {words.talker}
         <input
           name="talker"

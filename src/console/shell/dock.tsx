@@ -5,7 +5,8 @@ import { useFocusLeft } from '../app/focus-left.js';
 import { Lazy } from '../app/lazy.js';
 import { Icon } from '../icons/icon.js';
 import { TalkBar } from '../talk/dock.js';
-import { type Notice, noticeOf } from './notice.js';
+import type { Notice } from './dock-line.js';
+import { noticeOf } from './notice.js';
 import { shell } from './texts.js';
 
 const loadOutputs = () => import('./outputs.js');
@@ -36,7 +37,7 @@ export function Dock({ desk }: { desk: Desk }) {
 export function NoticeLine({ notice: { text, isError, key, button, more = [] } }: { notice: Notice }) {
   const pressed = useFocusLeft((region) => region?.querySelector('button')?.focus());
   return (
-    <div class={key === undefined ? 'notice' : 'notice steady'}>
+    <div class="notice" data-steady={key !== undefined}>
       <p role={isError ? 'alert' : 'status'}>{text}</p>
       {button !== null && (
         <button type="button" ref={pressed} class="primary" onClick={button.press}>

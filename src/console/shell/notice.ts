@@ -5,23 +5,9 @@ import { show } from '../app/places.js';
 import { texts } from '../app/texts.js';
 import { keys as keyTexts } from '../keys/texts.js';
 import type { MicrophoneState } from '../talk/microphone.js';
+import type { Notice } from './dock-line.js';
 
 const { sound: words } = texts;
-
-export type Notice = {
-  text: string;
-  /** Said at once by screen readers. */
-  isError: boolean;
-  /** One behind the other with the same key are one line, of which the text changes. Default: the text. */
-  key?: string;
-  /** null: the user can do nothing here. */
-  button: NoticeButton | null;
-  /** Behind it. */
-  more?: readonly NoticeButton[];
-};
-
-/** `name`: accessible name, when the text is not enough. */
-export type NoticeButton = { text: string; name?: string; press(): void };
 
 /** null: nothing is missing. `isSecure`: the browser gives sound and microphone to this page. */
 export function noticeOf(desk: Desk, isSecure: boolean): Notice | null {
