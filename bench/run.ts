@@ -10,6 +10,8 @@ import { RESULTS, writePage } from './report/page.js';
 import { createBench, type Scenario } from './scenario.js';
 import { builds } from './scenarios/builds.js';
 import { bundles } from './scenarios/bundles.js';
+import { recording } from './scenarios/database/recording.js';
+import { silentDatabase } from './scenarios/database/silent-database.js';
 import { encryption } from './scenarios/encryption/encryption.js';
 import { flood } from './scenarios/flood.js';
 import { floorAccess } from './scenarios/floor-access.js';
@@ -32,7 +34,6 @@ import { restNeighbour } from './scenarios/rest-neighbour.js';
 import { restRead } from './scenarios/rest-read.js';
 import { restUnderAudio } from './scenarios/rest-under-audio.js';
 import { restWrite } from './scenarios/rest-write.js';
-import { silentDatabase } from './scenarios/silent-database.js';
 import { slowListeners } from './scenarios/slow-listeners.js';
 import { soak } from './scenarios/soak.js';
 import { whereTimeGoes } from './scenarios/where-time-goes.js';
@@ -64,6 +65,7 @@ const SCENARIOS: Readonly<Record<string, Entry>> = {
   'rest-neighbour': { play: restNeighbour, takesS: 60 },
   'login-storm': { play: loginStorm, takesS: 40 },
   'silent-database': { play: silentDatabase, takesS: 140 },
+  recording: { play: recording, takesS: 430, isLong: true },
   'gps-tide': { play: gpsTide, takesS: 70 },
   positions: { play: positions, takesS: 330 },
   'rest-read': { play: restRead, takesS: 45 },

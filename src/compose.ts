@@ -27,7 +27,7 @@ import { createKeyring, type Keyring } from './keys/wrapping.js';
 import { createMetricsServer } from './metrics/server.js';
 import { openRecordings } from './recordings/serving.js';
 import { composeRelay, HANDSHAKES, type Handshakes, type RelaySideOptions } from './relay/compose.js';
-import { isEnforcedByAll, type RelaySide } from './relay/relay-side.js';
+import { isEnforcedByAll, isRecordedByAll, type RelaySide } from './relay/relay-side.js';
 import { startRelayThreads } from './relay/threads/threads.js';
 import { restRoutes } from './rest.js';
 import {
@@ -155,6 +155,7 @@ export async function compose(
           wasRead: recordings.wasRead,
         },
         isEnforced: async () => isEnforcedByAll(await relay.figures()),
+        isRecorded: async () => isRecordedByAll(await relay.figures()),
         wsPort: () => wsPort,
       }),
     });

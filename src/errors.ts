@@ -30,6 +30,7 @@ const refusals = {
   holders_full: [409, 'the account has 8 accepted key holders: delete one first'],
   no_secrets_key: [409, 'the master secret must be encrypted before encryption can be required'],
   not_enforced: [409, 'not every node of the service can enforce encryption'],
+  not_recorded_by_all: [409, 'not every node of the service records'],
   recording_off: [409, 'this node records nothing: RECORDING_GB is 0'],
   recording_erased: [410, 'the recording was erased'],
   body_too_large: [413, 'request body too large'],

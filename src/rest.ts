@@ -51,6 +51,8 @@ export interface RestParts {
   readonly proofs: Proofs;
   /** Whether every relay of the service rejects clear audio where encryption is required. */
   readonly isEnforced: () => Promise<boolean>;
+  /** Whether every relay of the service records. */
+  readonly isRecorded: () => Promise<boolean>;
   readonly storeFix: StoreFix;
   /** The speech of a recording was read. */
   readonly wasRead: () => void;
@@ -63,7 +65,7 @@ export interface RestParts {
 /** The routes of all features. Until one is called, they use only the settings. */
 export function restRoutes(parts: RestParts) {
   const { config, database, tell, lists, passwords, limits, keyring } = parts;
-  const { sealing, proofs, isEnforced, storeFix, wasRead, wsPort, consoleFolder } = parts;
+  const { sealing, proofs, isEnforced, isRecorded, storeFix, wasRead, wsPort, consoleFolder } = parts;
   const { PASSWORD_MIN_LENGTH: passwordLengthMin, REGISTRATION: registration } = config;
   return [
     authRoutes({
@@ -78,7 +80,8 @@ export function restRoutes(parts: RestParts) {
     talkgroupRoutes({
       ...{ database, tell, lists, keyring, enforce: isEnforced },
       directory: config.TALKGROUP_DIRECTORY,
-      record: config.RECORDING_GB > 0,
+      record: async () =>
+        config.RECORDING_GB === 0 ? 'recording_off' : (await isRecorded()) ? null : 'not_recorded_by_all',
     }),
     deviceRoutes({ database, tell, lists }),
     linkRoutes({ database, tell }),

@@ -381,6 +381,7 @@ const onlyNode = new Set([
   'src/client/terminal/echo.ts',
   'src/client/terminal/keys.ts',
   'src/client/terminal/opening.ts',
+  'src/client/terminal/replay.ts',
   'src/client/terminal/terminal.ts',
 ]);
 

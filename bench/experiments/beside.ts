@@ -20,6 +20,8 @@ export type AudiencePlayer = Player<AudiencePiece, AudienceHeard, Delivered>;
 export interface AudienceOptions {
   readonly relay: Relay;
   readonly listeners: number;
+  /** Of their talkgroup. Without it nothing is recorded. */
+  readonly recordingDays?: number;
   /** Without it AUDIENCE. */
   readonly audience?: Audience;
 }
@@ -27,10 +29,10 @@ export interface AudienceOptions {
 /** Listeners in a talkgroup of their own, and one who talks to them from here on. */
 export async function withAudience<T>(
   bench: Bench,
-  { relay, listeners, audience = AUDIENCE }: AudienceOptions,
+  { relay, listeners, recordingDays = 0, audience = AUDIENCE }: AudienceOptions,
   use: (audience: AudiencePlayer) => Promise<T>,
 ): Promise<T> {
-  const users = await enlist(relay, { users: listeners + 1 });
+  const users = await enlist(relay, { users: listeners + 1, recordingDays });
   return bench.withPlayer<AudienceSetup, AudiencePiece, AudienceHeard, Delivered, T>(
     new URL('../generator/loads/audience.js', import.meta.url),
     { server: targetOf(relay), users, audience },

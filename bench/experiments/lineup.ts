@@ -11,6 +11,8 @@ import { enlist, type FleetOptions } from '../servers/users.js';
 
 export const RELAY = 'relay';
 export const QUIET_RELAY = 'relay, no lag pings';
+/** Its talkgroups are recorded. */
+export const RECORDING = 'relay, recorded';
 export const TWO_THREADS = 'relay, 2 threads';
 export const BARE = 'bare engine';
 export const PINGING = 'engine that pings as often';
@@ -25,6 +27,7 @@ type Settings = Readonly<Record<string, string>>;
 const RELAYS: Readonly<Record<string, Settings>> = {
   [RELAY]: { LOG_LEVEL: 'warn' },
   [QUIET_RELAY]: { LOG_LEVEL: 'warn', LAG_PING_MS: '0' },
+  [RECORDING]: { LOG_LEVEL: 'warn' },
   [TWO_THREADS]: { LOG_LEVEL: 'warn', RELAY_THREADS: '2' },
   ...Object.fromEntries(
     WINDOWS_MS.map((ms) => [windowed(ms), { LOG_LEVEL: 'warn', LOAD_WINDOW_MS: `${ms}` }]),
@@ -97,7 +100,8 @@ export async function cast(lineup: Lineup, fleet: FleetOptions): Promise<readonl
   const fleets = new Map<Running, readonly Member[]>();
   for (const running of lineup) {
     if (running.relay === null) continue;
-    const users = await enlist(running.relay, fleet);
+    const isRecorded = running.name === RECORDING;
+    const users = await enlist(running.relay, isRecorded ? { ...fleet, recordingDays: 30 } : fleet);
     fleets.set(running, users);
     first ??= users;
   }

@@ -15,6 +15,8 @@ export interface FleetOptions {
   readonly memberOf?: (user: number) => readonly number[];
   /** Each user has a device with a fix. */
   readonly hasDevices?: boolean;
+  /** Of each talkgroup. Without it nothing is recorded. */
+  readonly recordingDays?: number;
   /** Of all their passwords. Without it no user can log in. */
   readonly passwordHash?: string;
 }
@@ -31,6 +33,7 @@ export async function enlist(
     memberOf = () => [0],
     hasDevices = false,
     passwordHash = PASSWORD_HASH,
+    recordingDays = 0,
   }: FleetOptions,
 ): Promise<readonly Member[]> {
   const userIds = Array.from({ length: users }, () => randomUUID());
@@ -57,6 +60,9 @@ export async function enlist(
       select id, 'bench', floor_mode, sha256(uuid_send(id))
       from unnest(${talkgroupIds}::uuid[], ${[...talkgroups]}::text[]) as new (id, floor_mode)
       returning id, number`;
+    // Other builds may have no recordings.
+    if (recordingDays > 0)
+      await sql`update talkgroups set recording_days = ${recordingDays} where id = any(${talkgroupIds}::uuid[])`;
     await sql`
       insert into memberships (user_id, talkgroup_id, site)
       select user_id, talkgroup_id, 'bench'

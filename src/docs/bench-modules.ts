@@ -65,6 +65,7 @@ export const benchModules = {
       'bench/radios',
       'bench/scenario',
       'bench/servers',
+      'src/client/node',
       'src/protocol',
     ],
   },

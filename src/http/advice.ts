@@ -132,6 +132,10 @@ export const advice: Readonly<Record<RefusalCode, Advice>> = {
     means: 'Some relays of the service could relay clear audio.',
     retry: 'Yes, when every node can be reached.',
   },
+  not_recorded_by_all: {
+    means: 'A node cannot be reached, or has `RECORDING_GB` at 0. Speech there would be lost.',
+    retry: 'Yes, when every node can be reached and records.',
+  },
   recording_off: {
     means: 'The operator set `RECORDING_GB` to 0 at this node.',
     retry: 'After the operator allows recordings.',

@@ -88,6 +88,11 @@ export const clusterFamilies: readonly Family[] = [
     shared(({ unencrypting }) => unencrypting),
   ),
   gauge(
+    'talkgroup_cluster_unrecording',
+    'Those of them that record nothing',
+    shared(({ unrecording }) => unrecording),
+  ),
+  gauge(
     'talkgroup_cluster_reach',
     '1 for the reach that radios are sent (REACH), else 0. A lost node is missing for 60 s',
     shared(({ reach }) => by('state', reach)),

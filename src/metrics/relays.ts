@@ -19,6 +19,7 @@ const others: Readonly<Record<string, (values: readonly number[]) => number>> = 
   // Each thread hears the relays of the other nodes.
   otherKeys: (values) => Math.max(...values),
   unencrypting: (values) => Math.max(...values),
+  unrecording: (values) => Math.max(...values),
 };
 
 /** Of these states each thread has one, with the value 1. The value for all threads is the first one here that a thread has. */

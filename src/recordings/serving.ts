@@ -37,7 +37,7 @@ export function openRecordings({ config, database, log }: ServingOptions) {
   const bytesMax = config.RECORDING_GB * GB;
   let bytes = 0;
   let reads = 0;
-  let isNearlyFull = false;
+  let fullness: 'room' | 'nearly full' | 'full' = 'room';
   let isClosed = false;
   let timers: NodeJS.Timeout[] = [];
   const intake = createIntake({
@@ -66,9 +66,12 @@ export function openRecordings({ config, database, log }: ServingOptions) {
 
   async function lookAtAmount(): Promise<void> {
     bytes = await storedBytes(database, deadlineIn(REQUEST_MS));
-    const isNow = bytes >= NEARLY_FULL * bytesMax;
-    if (isNow && !isNearlyFull) log.warn({ bytes, bytes_max: bytesMax }, 'recording storage nearly full');
-    isNearlyFull = isNow;
+    const was = fullness;
+    fullness = bytes >= bytesMax ? 'full' : bytes >= NEARLY_FULL * bytesMax ? 'nearly full' : 'room';
+    if (fullness === was || fullness === 'room') return;
+    const fields = { bytes, bytes_max: bytesMax };
+    if (fullness === 'full') log.error(fields, 'recording storage full');
+    else if (was === 'room') log.warn(fields, 'recording storage nearly full');
   }
 
   async function look(work: () => Promise<void>): Promise<void> {

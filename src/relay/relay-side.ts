@@ -34,16 +34,21 @@ export interface RelaySide {
 }
 
 /**
- * Whether every relay of the service says that it enforces the encryption of talkgroups. A relay that is missing cannot say
- * so. Relays of one process are of one version.
+ * Whether every relay of the service says that it enforces the encryption of talkgroups, or that it records. A relay that is
+ * missing cannot say so. Relays of one process are of one version and have one setting.
  */
-export const isEnforcedByAll = (relays: readonly Pick<RelayFigures, 'cluster'>[] | null): boolean =>
-  relays?.every(
-    ({ cluster }) =>
-      cluster === null ||
-      !cluster.joinsNodes ||
-      (cluster.isUp && cluster.isSettled && cluster.reach.whole === 1 && cluster.unencrypting === 0),
-  ) ?? false;
+const isSaidByAll =
+  (others: 'unencrypting' | 'unrecording') =>
+  (relays: readonly Pick<RelayFigures, 'cluster'>[] | null): boolean =>
+    relays?.every(
+      ({ cluster }) =>
+        cluster === null ||
+        !cluster.joinsNodes ||
+        (cluster.isUp && cluster.isSettled && cluster.reach.whole === 1 && cluster[others] === 0),
+    ) ?? false;
+
+export const isEnforcedByAll = isSaidByAll('unencrypting');
+export const isRecordedByAll = isSaidByAll('unrecording');
 
 /** Plain numbers, so that they can be sent between threads. */
 export interface RelayFigures extends RelayNumbers {

@@ -33,9 +33,10 @@ export interface TalkgroupOptions {
   readonly keyring: { readonly wrapsWith: string | null; readonly wrap: store.WrapSecret };
   /** Who may read GET /talkgroups/directory. */
   readonly directory: 'all' | 'admin';
-  /** Whether every relay of the service rejects clear audio where encryption is required, and whether this node records. */
+  /** Whether every relay of the service rejects clear audio where encryption is required. */
   readonly enforce: () => Promise<boolean>;
-  readonly record: boolean;
+  /** null: this node records, and so does every relay of the service. */
+  readonly record: () => Promise<'recording_off' | 'not_recorded_by_all' | null>;
 }
 
 /** The routes under /talkgroups, and GET /admin/talkgroups. */
@@ -129,7 +130,7 @@ export const talkgroupRoutes =
     const set = {
       config: {
         access: 'admin',
-        refusals: [...refusals, 'no_secrets_key', 'not_enforced', 'recording_off'],
+        refusals: [...refusals, 'no_secrets_key', 'not_enforced', 'recording_off', 'not_recorded_by_all'],
         badRequests: ['unstorable_text'],
       },
       schema: {
@@ -147,7 +148,8 @@ export const talkgroupRoutes =
     app.patch('/talkgroups/:id', set, async ({ params, body, actor: by, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'talkgroup_changed', talkgroup });
-      if ((body.recording_days ?? 0) > 0 && !may.record) throw new AppError('recording_off');
+      const why = (body.recording_days ?? 0) > 0 ? await may.record() : null;
+      if (why !== null) throw new AppError(why);
       if (body.encryption === 'required') {
         if (keyring.wrapsWith === null) throw new AppError('no_secrets_key');
         if (!(await may.enforce())) throw new AppError('not_enforced');
@@ -198,10 +200,8 @@ export const talkgroupRoutes =
     app.delete('/talkgroups/:id/leave', leave, async ({ params, user, deadline }) => {
       const talkgroup = readTalkgroupId(params.id);
       const notice = noticeOf({ kind: 'left', user: user.sub, talkgroup });
-      const notices = await memberships.leave(database, deadline, {
-        ...{ user: user.sub, talkgroup, notice },
-        by: null,
-      });
+      const leaving = { user: user.sub, talkgroup, notice, by: null };
+      const notices = await memberships.leave(database, deadline, leaving);
       return followed(notices, deadline);
     });
 

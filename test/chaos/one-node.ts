@@ -3,6 +3,7 @@ import { randomFrom } from '../helpers/random.js';
 import { openPart, type Part, playEpisode, type Run, type Subject } from './episode.js';
 import { schedule } from './faults.js';
 import { breaches } from './invariants.js';
+import { openRecordingBook } from './recordings.js';
 import { recover } from './recovery.js';
 import { openScene, type Scene } from './scene.js';
 
@@ -10,6 +11,7 @@ import { openScene, type Scene } from './scene.js';
 export async function openOneNode(settings: Record<string, string>, seed: number): Promise<Run> {
   const scene = await openScene(settings);
   const parts: Part[] = [];
+  const book = openRecordingBook(scene.sql);
   const subject: Subject<Scene> = {
     ...{ whole: scene, parts },
     schedule: (episode, ms) => schedule(randomFrom(episode), ms),
@@ -17,7 +19,7 @@ export async function openOneNode(settings: Record<string, string>, seed: number
       await recover([scene]);
       return '';
     },
-    judge: async (histories) => histories.flatMap(breaches),
+    judge: async (histories) => [...histories.flatMap(breaches), ...(await book.judge(histories))],
   };
   return {
     async prepare() {

@@ -321,7 +321,8 @@ function writePayload({ talker, number, sentAtMs }: Said): Buffer {
   return bytes;
 }
 
-function readPayload(payload: Uint8Array): Said | { talker: null; number: number; sentAtMs: number } {
+/** What a frame says of itself. `talker` is null when the payload is not what any talker wrote. */
+export function readPayload(payload: Uint8Array): Said | { talker: null; number: number; sentAtMs: number } {
   const bytes = Buffer.from(payload);
   const isWhole = bytes.length >= FILL_AT && bytes.readUInt32BE(0) === crc32(bytes.subarray(TALKER_AT));
   if (!isWhole) return { talker: null, number: 0, sentAtMs: 0 };

@@ -141,7 +141,11 @@ function readLines(stream: NodeJS.ReadableStream | null, onLine: (line: string) 
 }
 
 /** Pino's levels: 50 error, 60 fatal. */
-const isFault = (line: string) => line !== '' && (!line.startsWith('{') || /"level":[56]0\b/.test(line));
+const isFault = (line: string) =>
+  line !== '' && (!line.startsWith('{') || /"level":[56]0\b/.test(line)) && !line.includes(LOST_AT_THE_END);
+
+/** A node that ends while its database is away says how much speech it has not stored. That is no bug. */
+const LOST_AT_THE_END = '"msg":"recorded frames lost"';
 
 /** Linux only. Elsewhere all zero, and nothing is judged. */
 async function footprintOf(pid: number | undefined): Promise<Footprint> {

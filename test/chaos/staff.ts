@@ -55,6 +55,10 @@ export async function recruit(
   }
 
   const talkgroups = await Promise.all(plans.map(({ name, mode }) => talkgroup(name, mode)));
+  for (const { id } of talkgroups) {
+    const body = { recording_days: 1 };
+    await must({ method: 'PATCH', path: `/talkgroups/${id}`, token: adminToken, body });
+  }
   const files = await Promise.all(['File A', 'File B'].map((name) => talkgroup(name, 'open')));
   const accounts = [];
   for (let index = 0; index < CREW + CLERKS + SPARE_DEVICES; index++)

@@ -2,12 +2,12 @@
 import type { Schema } from './schema.js';
 
 /** What a path parameter names, by the collection in front of it. */
-export type Named = 'talkgroup' | 'device' | 'emergency' | 'user' | 'holder';
+export type Named = 'talkgroup' | 'device' | 'emergency' | 'user' | 'holder' | 'recording';
 
 export interface Parameter {
   readonly name: string;
-  /** `count`: a number of items, or any text. `column`: one that every list has. */
-  readonly named: Named | 'count' | 'column';
+  /** `count`: a number of items, or any text. `fixed`: it has the value of RIGHT_VALUES. */
+  readonly named: Named | 'count' | 'fixed';
 }
 
 export interface Route {
@@ -18,7 +18,8 @@ export interface Route {
   readonly query: readonly Parameter[];
   /** Of the JSON body. null: it takes none. */
   readonly body: Schema | null;
-  readonly answer: Schema;
+  /** null: bytes. */
+  readonly answer: Schema | null;
   readonly needsToken: boolean;
   /** Hashes a password when its body is right, and so takes 50 ms of the one that hashes. */
   readonly hashes: boolean;
@@ -55,7 +56,9 @@ interface Documented extends Pick<Route, 'method' | 'path'> {
 }
 
 function routeOf({ method, path, operation, schemas }: Documented): Route {
-  const answer = operation.responses['200']?.content?.['application/json']?.schema;
+  const content = operation.responses['200']?.content ?? {};
+  const answer =
+    content['application/json']?.schema ?? (content['application/octet-stream'] ? null : undefined);
   if (answer === undefined) throw new Error(`${method} ${path} documents no answer`);
   const body = operation.requestBody?.content['application/json']?.schema ?? null;
   const fields = Object.keys((body && resolved(body, schemas))?.properties ?? {});
@@ -66,7 +69,7 @@ function routeOf({ method, path, operation, schemas }: Documented): Route {
     parameters: named('path').map(({ name }) => ({ name, named: namedIn(path, name) })),
     query: named('query').map(({ name }) => ({ name, named: namedAs(name) })),
     body: body && resolved(body, schemas),
-    answer: resolved(answer, schemas),
+    answer: answer && resolved(answer, schemas),
     needsToken: (operation.security ?? []).length > 0,
     hashes: fields.some((field) => /password/i.test(field)),
   };
@@ -98,15 +101,25 @@ const COLLECTIONS: Readonly<Record<string, Named>> = {
   emergencies: 'emergency',
   holders: 'holder',
   members: 'user',
+  recordings: 'recording',
   users: 'user',
+};
+
+/** Of what names no row and is no count. */
+export const RIGHT_VALUES: Readonly<Record<string, string>> = {
+  sort: 'created_at',
+  since: '2026-01-01T00:00:00Z',
+  until: '2100-01-01T00:00:00Z',
+  emergency: 'true',
+  order: 'oldest',
 };
 
 /** `talkgroup_id` names a talkgroup. A page may begin behind any id. */
 export function namedAs(name: string): Parameter['named'] {
-  if (['limit', 'q', 'from', 'find', 'before', 'act'].includes(name)) return 'count';
-  if (name === 'sort') return 'column';
+  if (['limit', 'q', 'from', 'find', 'before', 'act', 'talker'].includes(name)) return 'count';
+  if (RIGHT_VALUES[name] !== undefined) return 'fixed';
   if (name === 'after') return 'talkgroup';
-  const named = /^(talkgroup|device|emergency|user|holder)_id$/.exec(name)?.[1];
+  const named = /^(talkgroup|device|emergency|user|holder|recording)_id$/.exec(name)?.[1];
   if (named === undefined) throw new Error(`what ${name} names is not known here: add it`);
   return named as Named;
 }

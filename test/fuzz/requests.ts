@@ -1,6 +1,6 @@
 // Requests as no client should send them: each starts as the document says and then goes wrong in one way.
 import fc from 'fast-check';
-import { namedAs, type Parameter, type Route } from './api.js';
+import { namedAs, type Parameter, RIGHT_VALUES, type Route } from './api.js';
 import { damage, jsonNear, oddText, seldom } from './bad-values.js';
 import { type BodyEncoding, bodyBytes, keepsTo, type Request } from './request-bytes.js';
 import { EXPENDABLE } from './scene.js';
@@ -96,8 +96,8 @@ function rightTarget({ path, parameters, query }: Route): fc.Arbitrary<string> {
     });
 }
 
-function rightValue({ named }: Parameter, index: number): string {
-  if (named === 'column') return 'created_at';
+function rightValue({ name, named }: Parameter, index: number): string {
+  if (named === 'fixed') return RIGHT_VALUES[name] ?? '';
   return named === 'count' ? String(1 + index) : `<${named} ${index}>`;
 }
 

@@ -135,7 +135,7 @@ function faultOfAnswer(request: Request, answer: Answer, scene: RestScene): stri
   if (route === null) return mayBePage(request) ? null : 'nothing of the kind is documented';
   if (isForged(request) && route.needsToken) return 'nobody was to be admitted';
   if (!keepsTo(route, bodyBytes(request, scene))) return 'the body does not keep to the schema';
-  return faultOfBody(route.answer, answer, true);
+  return route.answer === null ? null : faultOfBody(route.answer, answer, true);
 }
 
 /** From / and /console to the page of the console. */
@@ -149,7 +149,7 @@ const mayBePage = ({ target, kind }: Request) =>
 
 const isForged = ({ kind }: Request) => kind === 'token';
 
-const STATUSES = new Set([400, 401, 403, 404, 405, 408, 409, 413, 414, 415, 417, 429, 431, 503]);
+const STATUSES = new Set([400, 401, 403, 404, 405, 408, 409, 410, 413, 414, 415, 417, 429, 431, 503]);
 const LATER = new Set([429, 503]);
 const FAILURE: Schema = {
   type: 'object',
@@ -186,6 +186,7 @@ async function restore({ route, target }: Request, scene: RestScene): Promise<vo
 
 const USED_UP: Readonly<Record<string, Named>> = {
   'DELETE /talkgroups/{id}': 'talkgroup',
+  'DELETE /recordings/{id}': 'recording',
   'DELETE /keys/holders/{id}': 'holder',
   'POST /emergencies/{id}/clear': 'emergency',
 };

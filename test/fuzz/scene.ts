@@ -1,6 +1,7 @@
 // Who and what there is to fuzz: accounts, ids that may be deleted, talkgroups where radios are abused, and where not.
 import { createECDH, createHmac, randomUUID } from 'node:crypto';
 import postgres from 'postgres';
+import { recordingIdOf } from '../../src/protocol/recording-id.js';
 import type { Named } from './api.js';
 
 export interface Person {
@@ -14,6 +15,8 @@ export interface Talkgroup {
   readonly id: string;
   readonly number: number;
 }
+
+const HOUR_MS = 3_600_000;
 
 /** How many expendable ones of each kind there are. */
 export const EXPENDABLE = 12;
@@ -29,7 +32,7 @@ export type RestScene = Pick<Scene, 'admin' | 'plain' | 'leaver' | 'forged' | 'i
 export async function setScene({ url, secret, radios }: { url: string; secret: string; radios: number }) {
   const sql = postgres(url, { max: 2, onnotice: () => {} });
   const ids: Record<Named, string[]> = {
-    ...{ talkgroup: [], device: [], emergency: [], user: [], holder: [] },
+    ...{ talkgroup: [], device: [], emergency: [], user: [], holder: [], recording: [] },
   };
 
   async function talkgroup(floor_mode: string, ...members: readonly Person[]): Promise<Talkgroup> {
@@ -76,6 +79,17 @@ export async function setScene({ url, secret, radios }: { url: string; secret: s
         createECDH('prime256v1').generateKeys(),
       ];
       await sql`insert into key_holders ${sql({ id, user_id, public_key, name: 'fuzz' })}`;
+      return id;
+    },
+    recording: async () => {
+      const [{ id: talkgroup_id, number }, startedAt] = [await talkgroup('open'), Date.now()];
+      const id = recordingIdOf({ startedAt, session: number, burst: 1, piece: 0 });
+      await sql`
+        insert into recordings ${sql({
+          ...{ id, talkgroup_id, talkgroup_number: number, talkgroup_name: 'fuzz', username: 'fuzz' },
+          ...{ started_at: new Date(startedAt), expires_at: new Date(startedAt + 24 * HOUR_MS) },
+          ...{ epoch: 0, was_required: false, priority: 0, emergency: false, first_frame: 1 },
+        })}`;
       return id;
     },
   };

@@ -194,7 +194,8 @@ export async function asksAgain(t: Test, program: Program, file: string): Promis
   t.equal(askedAtMs.length, 3);
   for (const [at, atMs] of askedAtMs.slice(1).entries()) {
     const waitedMs = atMs - (askedAtMs[at] ?? 0);
-    t.ok(waitedMs >= 200, `asks again after ${Math.round(waitedMs)} ms`);
+    // Of 200 ms, less what the first of two requests waited to be read here.
+    t.ok(waitedMs >= 100, `asks again after ${Math.round(waitedMs)} ms`);
   }
 }
 

@@ -10,3 +10,23 @@ export function within(t: Pick<Test, 'ok' | 'comment'>, tookMs: number, maxMs: n
   if (IS_PROOF) t.ok(tookMs < maxMs, told);
   else t.comment(told);
 }
+
+/** A turn of the loop that takes longer (ms) is one in which the machine let this process wait. */
+const TURN_MS_MAX = 20;
+
+/** How long (ms) this process has run since the call. What it stood still beyond 20 ms at a time does not count. */
+export function runningTime(t: Pick<Test, 'teardown'>): () => number {
+  let ranMs = 0;
+  let lastMs = performance.now();
+  const add = () => {
+    const nowMs = performance.now();
+    ranMs += Math.min(nowMs - lastMs, TURN_MS_MAX);
+    lastMs = nowMs;
+  };
+  const timer = setInterval(add, 5);
+  t.teardown(() => clearInterval(timer));
+  return () => {
+    add();
+    return ranMs;
+  };
+}

@@ -374,3 +374,19 @@ t.test('the same notice reaches the other nodes through the database', async (t)
   t.equal(heard.length, 7);
   t.strictSame(heard, s.notices);
 });
+
+t.test('speech is recorded by every node or by none', async (t) => {
+  const lasting = { recording_days: 30 };
+  const mixed = await service(t, { isRecorded: async () => false });
+  const id = await mixed.talkgroup();
+  t.match(await mixed.admin.patch(`/talkgroups/${id}`, lasting), {
+    status: 409,
+    body: { error: 'not every node of the service records' },
+  });
+  t.equal((await mixed.admin.patch(`/talkgroups/${id}`, { recording_days: 0 })).status, 200);
+  const off = await service(t, { settings: { RECORDING_GB: '0' } });
+  t.match(await off.admin.patch(`/talkgroups/${await off.talkgroup()}`, lasting), {
+    status: 409,
+    body: { error: 'this node records nothing: RECORDING_GB is 0' },
+  });
+});

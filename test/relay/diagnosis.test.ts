@@ -40,10 +40,12 @@ async function diagnose({ id }: { id: string }, talkgroup?: { id: string }): Pro
 const codes = ({ findings }: Diagnosis) => findings.map(({ code }) => code);
 
 /** What is told of the user comes first as soon as the relays have it. */
-const firstIs = (code: string, person: Person, talkgroup?: { id: string }): Promise<Diagnosis> =>
+const firstIs = (code: string | RegExp, person: Person, talkgroup?: { id: string }): Promise<Diagnosis> =>
   eventually(async () => {
     const diagnosis = await diagnose(person, talkgroup);
-    if (diagnosis.findings[0]?.code !== code) throw new Error(JSON.stringify(diagnosis, null, 1));
+    const first = diagnosis.findings[0]?.code ?? '';
+    if (typeof code === 'string' ? first !== code : !code.test(first))
+      throw new Error(JSON.stringify(diagnosis, null, 1));
     return diagnosis;
   });
 
@@ -152,20 +154,27 @@ t.test('the radio chose the mode events, or unsubscribed', async (t) => {
   await firstIs('quiet', ann, fire);
 });
 
-t.test('audio is paused, because the radio of lag-ann does not read', async (t) => {
-  const { ann, bob, fire, radio } = await scene(t, 'lag');
-  await speaks(t, bob, fire.number);
-  await radio.hearsFrame();
-  radio.socket.pause();
-  const { findings, sessions } = await firstIs('lagging', ann, fire);
-  t.match(
-    findings[0]?.text,
-    /^Audio has been paused since .* UTC, because the radio of lag-ann does not read fast enough\./,
-  );
-  t.type(sessions[0]?.audio_paused_since, 'string');
-  await doctorSays(t, 'lagging', ann, fire);
-  radio.socket.resume();
-  await firstIs('in_order', ann, fire);
+t.test('audio is paused, because the radio does not read', async (t) => {
+  /** The relay closes such a radio after 10 s. false: the machine was slower than that. */
+  async function isSeen(name: string): Promise<boolean> {
+    const { ann, bob, fire, radio } = await scene(t, name);
+    await speaks(t, bob, fire.number);
+    await radio.hearsFrame();
+    radio.socket.pause();
+    const { findings, sessions } = await firstIs(/^(lagging|detached)$/, ann, fire);
+    const { output } = await doctor.run(ann.name, '--talkgroup', fire.name);
+    if (codes(await diagnose(ann, fire))[0] !== 'lagging') return false;
+    const text = new RegExp(
+      `^Audio has been paused since .* UTC, because the radio of ${ann.name} does not read fast enough\\.`,
+    );
+    t.match(findings[0]?.text, text);
+    t.type(sessions[0]?.audio_paused_since, 'string');
+    t.match(output, text);
+    radio.socket.resume();
+    await firstIs('in_order', ann, fire);
+    return true;
+  }
+  for (let tries = 1; !(await isSeen(`lag-${tries}`)); tries++) if (tries === 5) throw new Error('too slow');
 });
 
 t.test('no radio is connected, or it has lost its connection', async (t) => {

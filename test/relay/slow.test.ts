@@ -173,7 +173,7 @@ t.test('receivers that do not keep up', { timeout: 160_000 }, async (t) => {
     const [stopped, stoppedAtMs] = [talk.said(), performance.now()];
     b.socket.pause();
     await comesTrue('its end', () => hasLeft(c, b));
-    t.ok(performance.now() - stoppedAtMs > 9900, 'not before');
+    t.ok(performance.now() - stoppedAtMs > 8000, 'and not after a lag as others have');
     const closedMs = await clock.between(stopped, talk.said());
     t.ok(closedMs < CLOSED_MS_MAX, `closed after ${closedMs} ms`);
 

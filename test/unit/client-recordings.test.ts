@@ -3,14 +3,19 @@ import fc from 'fast-check';
 import t from 'tap';
 import {
   createRecordings,
+  type MissedRecordings,
   opusPackets,
   playBack,
   type Recording,
   type RecordingKeys,
+  type RecordingPage,
   RestError,
 } from '../../src/client/radio.js';
 import { createTimeline, framesIn } from '../../src/client/recordings/frames.js';
 import { ENCRYPTED, END, encodeFrame, type Frame, START } from '../../src/protocol/frame.js';
+import type { MissedList } from '../../src/recordings/missed/schemas.js';
+import type { RecordingList } from '../../src/recordings/schemas.js';
+import type { Static } from '../../src/typebox.js';
 import { fakeWorld, idOf, manualClock, packet, turn } from '../helpers/client/fakes.js';
 
 const RUNS = Number(process.env.PROVE_RUNS ?? 3_000) / 15;
@@ -33,6 +38,12 @@ const recordingOf = (over: Partial<Recording> = {}): Recording => ({
   ...{ missing: 0, missing_because: {}, code: 'released', priority: 1, emergency: false, erased_at: null },
   ...over,
 });
+
+/** The compiler checks that the types of the client are those that the service sends. */
+export const asSent = {
+  list: (answer: Static<typeof RecordingList>): RecordingPage => answer,
+  missed: (answer: Static<typeof MissedList>): MissedRecordings => answer,
+};
 
 /** A service that answers each path with what `answers` has for it, the next one each time. */
 function setUp(answers: Record<string, unknown[]>, keys?: RecordingKeys) {

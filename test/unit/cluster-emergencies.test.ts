@@ -18,6 +18,7 @@ import {
   settled,
   talkgroupIdOf,
 } from '../helpers/relay/relays.js';
+import { runningTime } from '../helpers/within.js';
 
 const GROUP = talkgroupIdOf(1);
 
@@ -67,7 +68,7 @@ t.test('a relay without its database announces an emergency on every other one, 
   const [a, b] = all;
   const [ann, bob, cid] = radios;
   a.database.isAway = true;
-  const raisedAtMs = performance.now();
+  const ranMs = runningTime(t);
   const id = await raise(ann);
   for (const radio of [bob, cid])
     t.match(await radio.hears('EMERGENCY'), {
@@ -77,7 +78,7 @@ t.test('a relay without its database announces an emergency on every other one, 
       username: '000',
       state: 'raised',
     });
-  t.ok(performance.now() - raisedAtMs < 400, 'not with the next list');
+  t.ok(ranMs() < 400, 'not with the next list');
 
   await read(b);
   await shows({ [id]: 'raised' }, bob);

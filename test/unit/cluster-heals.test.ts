@@ -19,6 +19,7 @@ import {
   sharing,
   talkgroupIdOf,
 } from '../helpers/relay/relays.js';
+import { runningTime } from '../helpers/within.js';
 
 const GROUP = talkgroupIdOf(1);
 /** Whatever one lost message left wrong is right again after this time (ms). */
@@ -190,10 +191,10 @@ t.test('the same when the bus was away for a moment', async (t) => {
   bob.speaks('2');
   bob.speaks('3', { end: true });
   await delay(50);
-  const mendedAtMs = performance.now();
+  const ranMs = runningTime(t);
   b.bus.mend();
   t.match(await ann.hears('TALK_ENDED'), { session: 2000, code: 'released', frames: 3 });
-  t.ok(performance.now() - mendedAtMs < 1000, 'the question of the other relay shows it');
+  t.ok(ranMs() < 1000, 'the question of the other relay shows it');
   t.strictSame(toldOf(ann), { heard: 1, missed: 2 });
 });
 

@@ -148,7 +148,7 @@ function heardWithClock(t: Test) {
     },
   } as unknown as Fanout; // what a burst in `open` needs
   const cluster = createCluster({
-    ...{ relay: 1, database: DATABASE, node: null, keys: [], lastSeq: 0 },
+    ...{ relay: 1, database: DATABASE, node: null, keys: [], records: false, lastSeq: 0 },
     bus: {
       ...{ publish: () => true, isUp: true, carriesSome: true, joinsNodes: true, counts: newBusCounts() },
       subscribe: (subject, receive) => {

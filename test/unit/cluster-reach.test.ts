@@ -20,6 +20,7 @@ import {
   sharing,
   talkgroupIdOf,
 } from '../helpers/relay/relays.js';
+import { runningTime } from '../helpers/within.js';
 
 const kindOf = (bytes: Uint8Array) => bytes[0];
 
@@ -103,9 +104,9 @@ t.test('when a relay cannot be reached its bursts end, and begin again when it i
   t.teardown(() => clearInterval(talk));
   await bob.hears('TALK_STARTED');
   a.bus.cut();
-  const cutAtMs = performance.now();
+  const ranMs = runningTime(t);
   t.match(await bob.hears('TALK_ENDED'), { session: 1000, burst: 1, code: 'disconnected' });
-  t.ok(performance.now() - cutAtMs < 2500);
+  t.ok(ranMs() < 2500);
   const before = bob.frames().length;
   a.bus.mend();
   t.match(await bob.hears('TALK_STARTED'), { session: 1000, burst: 1 });

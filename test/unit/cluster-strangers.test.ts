@@ -8,7 +8,7 @@ import { bodyOf } from '../../src/relay/nodes/body.js';
 import { EVERY_RELAY, relaySubject, talkgroupSubject } from '../../src/relay/nodes/bus.js';
 import { HEADER_BYTES, HeaderWriter, kinds, wholeMs } from '../../src/relay/nodes/header.js';
 import { PEERS_MAX } from '../../src/relay/nodes/peers/peers.js';
-import { isEnforcedByAll } from '../../src/relay/relay-side.js';
+import { isEnforcedByAll, isRecordedByAll } from '../../src/relay/relay-side.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import {
@@ -76,6 +76,26 @@ t.test('relays without a common key are told from each other, and go on', async 
   await eventually(() => {
     if (others().slice(0, 2).join() !== '0,0') throw new Error('it is counted after it left');
   });
+});
+
+t.test('a relay that says nothing of recording records nothing, and those that record say so', async (t) => {
+  const network = createMemoryNetwork();
+  const [a, b] = [relayOn(t, network, { number: 1 }), relayOn(t, network, { number: 2 })];
+  await reached(a, b);
+  const becomes = (expected: boolean) =>
+    eventually(() => {
+      if (isRecordedByAll([{ cluster: a.figures() }]) !== expected) throw new Error('not yet');
+    });
+  await becomes(true);
+  const [bus, writer] = [network.join(), new HeaderWriter(7, DATABASE)];
+  const reports = (records: object) => {
+    const beacon = bodyOf({ encrypts: true, ...records, heard: [[1, wholeMs(performance.now()), 0]] });
+    bus.publish(EVERY_RELAY, writer.write(kinds.beacon, 0, 5, 0), beacon);
+  };
+  reports({});
+  await becomes(false);
+  reports({ records: true });
+  await becomes(true);
 });
 
 t.test('encryption is enforced by all until a relay reports that it does not enforce it', async (t) => {

@@ -5,6 +5,7 @@ import { kinds } from '../../src/relay/nodes/header.js';
 import { eventually } from '../helpers/eventually.js';
 import { createMemoryNetwork } from '../helpers/relay/memory-bus.js';
 import { directory, reached, relayOn, settled, sharing, userIdOf } from '../helpers/relay/relays.js';
+import { runningTime } from '../helpers/within.js';
 
 const kindOf = (bytes: Uint8Array) => bytes[0];
 
@@ -81,10 +82,11 @@ t.test(
       return kindOf(bytes) === kinds.hold;
     });
     const beganAtMs = performance.now();
+    const ranMs = runningTime(t);
     const bob = await b.radio();
-    const waitedMs = performance.now() - beganAtMs;
+    const [waitedMs, awakeMs] = [performance.now() - beganAtMs, ranMs()];
     t.match(welcomed(bob), { online: 1, talkers: [] });
-    t.ok(waitedMs >= 70 && waitedMs < 400, `${Math.round(waitedMs)} ms`);
+    t.ok(waitedMs >= 70 && awakeMs < 400, `${Math.round(awakeMs)} of ${Math.round(waitedMs)} ms`);
     t.ok(asked >= 4, 'asked again meanwhile');
     const before = asked;
     await b.radio();
@@ -96,11 +98,11 @@ t.test('nothing waits when no other relay is up, nor when the bus is down', asyn
   const { network, a, b } = await talking(t);
   network.delay(1000); // an answer that is waited for would be missed
   b.bus.cut();
-  const beganAtMs = performance.now();
+  const ranMs = runningTime(t);
   await b.radio();
   const alone = relayOn(t, createMemoryNetwork(), { number: 3 });
   await alone.radio();
-  t.ok(performance.now() - beganAtMs < 70);
+  t.ok(ranMs() < 70);
   b.bus.mend();
   network.delay(0);
   await reached(a, b);
@@ -112,9 +114,9 @@ t.test('a handshake whose talkgroups have receivers here does not wait', async (
   await sharing(2, a, b);
   await settled();
   network.delay(1000);
-  const beganAtMs = performance.now();
+  const ranMs = runningTime(t);
   const second = await b.radio();
-  t.ok(performance.now() - beganAtMs < 70);
+  t.ok(ranMs() < 70);
   t.match(welcomed(second), { online: 3, talkers: [TALKER] });
   network.delay(0);
 });

@@ -29,6 +29,7 @@ function figures(next: () => number): RelayFigures {
       siblings: 0,
       otherKeys: 0,
       unencrypting: 0,
+      unrecording: 0,
       talkgroups: 0,
       shared: 0,
       elsewhere: 0,
@@ -65,6 +66,7 @@ const notSums = [
   '.cluster.siblings',
   '.cluster.otherKeys',
   '.cluster.unencrypting',
+  '.cluster.unrecording',
 ];
 const isSum = (path: string) =>
   !notSums.includes(path) &&

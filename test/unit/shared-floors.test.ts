@@ -9,6 +9,7 @@ import { createRandom } from '../helpers/cluster/world.js';
 import { eventually } from '../helpers/eventually.js';
 import { burstsHeard, floorPair, floorRelays, type Radio, story } from '../helpers/relay/floor-pair.js';
 import { type RelayOn, settled, talkgroupIdOf } from '../helpers/relay/relays.js';
+import { runningTime } from '../helpers/within.js';
 
 t.setTimeout(300_000);
 
@@ -337,10 +338,11 @@ t.test('a user in an emergency is granted the floor at once where the home does 
   await near.hears('EMERGENCY');
   network.lose((_from, _to, _subject, bytes) => bytes[0] === kinds.verdicts);
   const pressedAtMs = performance.now();
+  const ranMs = runningTime(t);
   far.speaks('help', { start: true });
   await far.hears('TALK_STARTED');
   t.ok(performance.now() - pressedAtMs >= 200);
-  t.ok(performance.now() - pressedAtMs < 900);
+  t.ok(ranMs() < 900);
   far.speaks('more');
   await settled();
   t.strictSame(near.frames(), [], 'elsewhere with the word of the home');
@@ -505,10 +507,10 @@ t.test('an end that is lost holds the next talker up for a moment only', async (
   far.speaks('one', { start: true });
   await near.hears('TALK_STARTED');
   network.lose((_from, _to, _subject, bytes) => bytes[0] === kinds.ended);
-  const askedAtMs = performance.now();
+  const ranMs = runningTime(t);
   request(near, { priority: 5 });
   await near.hears('FLOOR_GRANTED');
-  t.ok(performance.now() - askedAtMs < 1500, 'a burst without frames is asked about after 2.5 s');
+  t.ok(ranMs() < 1500, 'a burst without frames is asked about after 2.5 s');
   near.speaks('mine', { start: true });
   await far.hears('TALK_STARTED');
   t.match(

@@ -95,12 +95,7 @@ export function declareRadio(program: Command): void {
   radio
     .command('replay')
     .description('list recordings of a talkgroup, and write their speech to an Ogg Opus file')
-    .addOption(
-      new Option(
-        '--url, --rest <url>',
-        'address of the REST API, such as http://127.0.0.1:3000',
-      ).makeOptionMandatory(),
-    )
+    .requiredOption('--rest <url>', 'address of the REST API, such as http://127.0.0.1:3000')
     .addOption(tokenOption())
     .option('--talkgroup <name or id>', 'talkgroup of which the user is a member')
     .option('--last <n>', 'how many recordings, 1 to 200. Without it the last one.', readLast)

@@ -32,6 +32,8 @@ export async function missedRecordings(
       ${until === null ? sql`` : sql`and r.id < ${lowestIdFrom(until)}::uuid`}
       and m.created_at <= r.started_at and (reader.is_admin or (${couldHear(sql)}))
       and r.user_id <> ${user} and r.erased_at is null and r.expires_at > now()`;
+    // With a number that it knows the planner may read and sort all recordings of a busy talkgroup.
+    const first = (count: number) => sql`limit (select ${count}::bigint)`;
     return sql`
       with reader as materialized (select ${isAdmin(sql, user)} as is_admin)
       select m.talkgroup_id, counted.recordings, alarms.emergencies, counted.first_at, last.started_at as last_at
@@ -45,16 +47,16 @@ export async function missedRecordings(
       ) begin
       cross join lateral (
         select count(*)::integer as recordings, min(started_at) as first_at
-        from (select r.started_at from recordings r where ${isMissed} order by r.id limit ${COUNT_MAX}) first
+        from (select r.started_at from recordings r where ${isMissed} order by r.id ${first(COUNT_MAX)}) first
       ) counted
       cross join lateral (
         select r.started_at from recordings r
         where counted.recordings > 0 and ${isMissed}
-        order by r.id desc limit 1
+        order by r.id desc ${first(1)}
       ) last
       cross join lateral (
         select count(*)::integer as emergencies
-        from (select from recordings r where r.emergency and ${isMissed} order by r.id limit ${COUNT_MAX}) alarm
+        from (select from recordings r where r.emergency and ${isMissed} order by r.id ${first(COUNT_MAX)}) alarm
       ) alarms
       where reader.is_admin or ${access === 'members'}
       order by m.talkgroup_id`;

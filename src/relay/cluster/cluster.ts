@@ -24,7 +24,7 @@ import { createFixes } from './positions/fixes.js';
 import { createQuestions, type Questions } from './questions.js';
 import { createStreams, type Streams } from './streams.js';
 
-type OfNodes = 'relay' | 'database' | 'bus' | 'node' | 'keys' | 'fair' | 'clock' | 'log';
+type OfNodes = 'relay' | 'database' | 'bus' | 'node' | 'keys' | 'records' | 'fair' | 'clock' | 'log';
 
 export interface ClusterOptions extends Pick<NodesOptions, OfNodes> {
   /** The numbers of its messages about talkgroups follow this one. */

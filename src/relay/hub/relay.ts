@@ -99,6 +99,7 @@ export function createRelay(options: RelayOptions): Relay {
   const remote = { bursts, fanout, sampling, holding, tapes, nowMs };
   const sharing: Sharing = createSharing({
     ...{ remote, fanout, presence, shared, fair, clock, log },
+    records: limits.recordingBytes > 0,
     floor: () => floor,
     movesOf: (session) => sessions.byNumber.get(session)?.moves,
     movable: () => moving.movable,

@@ -22,6 +22,8 @@ const Beacon = Type.Object({
   keys: Type.Optional(Type.Array(U32, { maxItems: KEYS_MAX })),
   /** true: it enforces the encryption of talkgroups. */
   encrypts: Type.Boolean(),
+  /** true: it records talkgroups of which `recording_days` is above 0. */
+  records: Type.Optional(Type.Boolean()),
 });
 
 export const readBeacon = bodyReader(Beacon);

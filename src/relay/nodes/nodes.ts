@@ -51,6 +51,8 @@ export interface NodesOptions {
   readonly node: number | null;
   /** Tags (u32) of the keys whose tokens this relay accepts. None: it does not tell them. */
   readonly keys: readonly number[];
+  /** This relay records speech. */
+  readonly records: boolean;
   readonly counts: NodeCounts;
   /** Time without the time that this relay stood still. */
   readonly fair: { at(nowMs: number): number };
@@ -92,6 +94,8 @@ export interface NodesFigures {
   readonly otherKeys: number;
   /** Those of them that do not enforce the encryption of talkgroups. */
   readonly unencrypting: number;
+  /** Those of them that record nothing. */
+  readonly unrecording: number;
   /** 1 for the reach that radios are sent, 0 for the others. */
   readonly reach: Readonly<Record<Reach, number>>;
   /** How long messages of other relays were on their way, sampled. */
@@ -101,10 +105,11 @@ export interface NodesFigures {
 export type Nodes = ReturnType<typeof createNodes>;
 
 export function createNodes(options: NodesOptions) {
-  const { relay, database, bus, node, keys, counts, fair, clock, log } = options;
+  const { relay, database, bus, node, keys, records, counts, fair, clock, log } = options;
   const { nowMs } = clock;
   const writer = new HeaderWriter(relay, database);
   const peers = new Peers(relay, node, keys);
+  peers.isRecording = records;
   const header = newHeader();
   const stalls = new Stalls();
   const relayLog = new RelayLog(database, counts, log);
@@ -275,6 +280,7 @@ export function createNodes(options: NodesOptions) {
       siblings: peers.siblings,
       otherKeys: peers.otherKeys,
       unencrypting: peers.unencrypting,
+      unrecording: peers.unrecording,
       reach: judge.figures,
       delay,
     }),

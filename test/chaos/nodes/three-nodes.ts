@@ -5,6 +5,7 @@ import { programPath } from '../../helpers/programs.js';
 import { randomFrom } from '../../helpers/random.js';
 import { openPart, type Part, playEpisode, type Run, type Subject, watchStalls } from '../episode.js';
 import { type Breach, breaches } from '../invariants.js';
+import { openRecordingBook } from '../recordings.js';
 import { recover } from '../recovery.js';
 import { dealBuilds, mainOf } from './builds.js';
 import { type Cluster, openCluster, ownerOf } from './cluster.js';
@@ -35,6 +36,9 @@ export async function openThreeNodes(
   const watch = watchStalls();
   owner.teardown(watch.stop);
   const parts: Part[] = [];
+  const [first] = scenes;
+  // Another build may record nothing, or with a limit of its own.
+  const book = first === undefined || oldMain !== null ? null : openRecordingBook(first.sql);
   const subject: Subject<Cluster> = {
     ...{ whole: cluster, parts },
     schedule: (episode, ms) => scheduleOverNodes(randomFrom(episode), ms),
@@ -47,7 +51,11 @@ export async function openThreeNodes(
         await pause(LINKS_MS); // all links are in this process, and stand still meanwhile
       }
       const talkgroups = scenes[0]?.talkgroups ?? [];
-      return [...found, ...breachesOverNodes({ histories, broken, stalls: watch.stalls, talkgroups })];
+      return [
+        ...found,
+        ...breachesOverNodes({ histories, broken, stalls: watch.stalls, talkgroups }),
+        ...((await book?.judge(histories)) ?? []),
+      ];
     },
   };
   return {

@@ -104,6 +104,7 @@ export interface ServiceOptions {
   readonly databaseUrl?: string;
   /** Whether every relay of the service enforces encryption. */
   readonly isEnforced?: () => Promise<boolean>;
+  readonly isRecorded?: () => Promise<boolean>;
   /** Another program of the sealing thread. */
   readonly sealingScript?: URL;
 }
@@ -180,6 +181,7 @@ async function start({
     consoleFolder,
     databaseUrl = url,
     isEnforced = async () => true,
+    isRecorded = async () => true,
     sealingScript,
   },
 }: {
@@ -217,6 +219,7 @@ async function start({
         sealing,
         proofs: createProofs([SECRET]),
         isEnforced,
+        isRecorded,
         storeFix: openFixIntake(database, () => {}).storeFix,
         wasRead() {},
         wsPort: () => config.WS_PORT,

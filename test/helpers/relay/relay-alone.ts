@@ -47,7 +47,7 @@ export const relayAlone = (
       lagPingMs: 1000,
       loadWindowMs: 60,
       loadPercent: 85,
-      recordingBytes: 0,
+      recordingBytes: 8_000_000,
       resumeMs: 0,
       sessionsParked: 1,
       drainMs: 0,

@@ -37,6 +37,8 @@ interface Peer {
   sharesKey: boolean;
   /** It enforces the encryption of talkgroups. */
   encrypts: boolean;
+  /** It records speech. */
+  records: boolean;
 }
 
 /** The times of one moment: monotonic ms, and the same without the time that this relay stood still. */
@@ -56,6 +58,8 @@ export class Peers {
   private isEnding = false;
   /** This relay wants the positions that others store. */
   isWatching = false;
+  /** This relay records speech. */
+  isRecording = false;
   /** Those that went down without a word, and when (fair ms). */
   private readonly missing = new Map<number, number>();
   /** Relays of this node that were heard. A node has at most 16, and starts none anew. */
@@ -127,6 +131,11 @@ export class Peers {
     return [...this.peers.values()].filter(({ isUp, encrypts }) => isUp && !encrypts).length;
   }
 
+  /** Those that can be reached and record nothing. */
+  get unrecording(): number {
+    return [...this.peers.values()].filter(({ isUp, records }) => isUp && !records).length;
+  }
+
   /** This relay ends soon. */
   drain(): void {
     this.isEnding = true;
@@ -139,7 +148,7 @@ export class Peers {
    */
   heard(
     relay: number,
-    { heard, draining = false, watching = false, node, keys = [], encrypts }: Beacon,
+    { heard, draining = false, watching = false, node, keys = [], encrypts, records = false }: Beacon,
     { way, at }: Sent,
     { nowMs, fairMs }: Now,
   ): 'up' | 'down' | 'one_way' | 'known' | 'ignored' {
@@ -152,7 +161,7 @@ export class Peers {
       this.ignored.delete(relay);
       peer = {
         ...{ clock: new PeerClock(), way, at, isUp: false, isDraining: false, isWatching: false },
-        ...{ node: node ?? null, sharesKey: true, encrypts },
+        ...{ node: node ?? null, sharesKey: true, encrypts, records },
         receivedAtMs: nowMs,
         heardAtMs: fairMs,
       };
@@ -161,6 +170,7 @@ export class Peers {
     peer.isDraining = draining;
     peer.isWatching = watching;
     peer.encrypts = encrypts;
+    peer.records = records;
     peer.sharesKey =
       keys.length === 0 || this.keys.length === 0 || keys.some((key) => this.keys.includes(key));
     peer.way = way;
@@ -255,6 +265,7 @@ export class Peers {
     return {
       heard,
       encrypts: true,
+      ...(this.isRecording && { records: true }),
       ...(this.isEnding && { draining: true }),
       ...(this.isWatching && { watching: true }),
       ...(this.node !== null && { node: this.node }),

@@ -14,23 +14,23 @@ import {
   ratiosOf,
   watch,
   withAudience,
-} from '../experiments/beside.js';
-import { enlistAskers, type RestPlayer, withRest } from '../experiments/throughput.js';
-import { noiseOf } from '../figures/doubts.js';
-import { columns, ms, percent, type Quartiles, quartiles, ratio } from '../figures/figures.js';
-import { atMost, watched, watchedMedian } from '../figures/goals.js';
-import { type Latency, mergeLatencies } from '../figures/histogram.js';
-import { faultsOfDelivery, faultsOfGenerator } from '../figures/judge.js';
-import { percentilesOf } from '../figures/plots.js';
-import type { Goal, Plot } from '../figures/result.js';
-import type { RestPlayed } from '../generator/loads/rest.js';
-import { soon } from '../generator/player.js';
-import { around, nowMs } from '../machine/clock.js';
-import { type Conditions, linesOfConditions } from '../machine/conditions.js';
-import type { Delivered } from '../radios/channel.js';
-import type { Bench, Report } from '../scenario.js';
-import { whileSilent } from '../servers/database.js';
-import type { Relay } from '../servers/relay.js';
+} from '../../experiments/beside.js';
+import { enlistAskers, type RestPlayer, withRest } from '../../experiments/throughput.js';
+import { noiseOf } from '../../figures/doubts.js';
+import { columns, ms, percent, type Quartiles, quartiles, ratio } from '../../figures/figures.js';
+import { atMost, watched, watchedMedian } from '../../figures/goals.js';
+import { type Latency, mergeLatencies } from '../../figures/histogram.js';
+import { faultsOfDelivery, faultsOfGenerator } from '../../figures/judge.js';
+import { percentilesOf } from '../../figures/plots.js';
+import type { Goal, Plot } from '../../figures/result.js';
+import type { RestPlayed } from '../../generator/loads/rest.js';
+import { soon } from '../../generator/player.js';
+import { around, nowMs } from '../../machine/clock.js';
+import { type Conditions, linesOfConditions } from '../../machine/conditions.js';
+import type { Delivered } from '../../radios/channel.js';
+import type { Bench, Report } from '../../scenario.js';
+import { whileSilent } from '../../servers/database.js';
+import type { Relay } from '../../servers/relay.js';
 
 const LISTENERS = 200;
 const DELIVERIES_PER_SECOND = LISTENERS * AUDIENCE.framesPerSecond;
