@@ -5,6 +5,7 @@ import t, { type Test } from 'tap';
 import { readOpus } from '../../src/client/audio/ogg.js';
 import { confirm, focused } from '../helpers/browser/admin.js';
 import { violationsOn } from '../helpers/browser/axe.js';
+import { busyRadioOf } from '../helpers/browser/busy-radio.js';
 import { desk } from '../helpers/browser/desk.js';
 import { fakeRadioOf, putFakeRadio } from '../helpers/browser/fake-radio.js';
 import { hold } from '../helpers/browser/keys.js';
@@ -320,5 +321,35 @@ for (const look of looks) {
     answer = { status: 200, body: { recordings: [], next: null } };
     await page.getByRole('button', { name: 'Try again' }).click();
     await page.getByText('is not recorded').waitFor();
+  });
+
+  t.test(`missed calls look well, ${titleOf(look)}`, async (t) => {
+    const s = await service(t);
+    const dispatch = await s.person('dispatch1');
+    const heard = JSON.stringify({ untilMs: Date.now() - 600_000, absences: [] });
+    const { page } = await desk(t, browser, s, dispatch, {
+      init: `Math.random = () => 0.01; localStorage.setItem('talkgroup.heard.${dispatch.id}', '${heard}');`,
+      async before(page) {
+        await putFakeRadio(page);
+        const at = new Date(Date.now() - 300_000).toISOString();
+        const counted = { recordings: 4, first_at: at, last_at: at };
+        const talkgroups = [0, 1, 2].map((n) => ({
+          ...{ talkgroup_id: `talkgroup-${n}`, ...counted, emergencies: n === 1 ? 1 : 0 },
+        }));
+        await page.route(/\/recordings\/missed/, (route) =>
+          route.fulfill({ json: { since: at, talkgroups } }),
+        );
+      },
+      context: { ...(isNarrow(look) && phone), ...look },
+    });
+    const busy = await busyRadioOf(fakeRadioOf(page), ['Harbour North', 'Airport', 'Works']);
+    await busy.changes('Airport', { recordingDays: 30 });
+    const sentence = page
+      .getByRole('status')
+      .filter({ hasText: 'You missed 12 calls in 3 talkgroups, 1 emergency' });
+    await sentence.waitFor();
+    await judge(t, page, 'missed', look);
+    await page.getByRole('button', { name: 'Forget missed calls' }).press('Enter');
+    await sentence.waitFor({ state: 'detached' });
   });
 }

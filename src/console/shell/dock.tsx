@@ -37,7 +37,7 @@ export function Dock({ desk }: { desk: Desk }) {
 export function NoticeLine({ notice: { text, isError, key, button, more = [] } }: { notice: Notice }) {
   const pressed = useFocusLeft((region) => region?.querySelector('button')?.focus());
   return (
-    <div class="notice" data-steady={key !== undefined}>
+    <div class="notice" data-steady={key !== undefined} data-more={more.length > 0}>
       <p role={isError ? 'alert' : 'status'}>{text}</p>
       {button !== null && (
         <button type="button" ref={pressed} class="primary" onClick={button.press}>
