@@ -295,6 +295,12 @@ for (const look of looks) {
     }));
     await page.getByRole('row').nth(24).waitFor();
     await judge(t, page, 'recordings', look);
+    if (!isNarrow(look))
+      for (const width of [720, 1000]) {
+        await page.setViewportSize({ width, height: 800 });
+        const wide = await page.evaluate<number>(`document.querySelector('.header').scrollWidth`);
+        t.ok(wide <= width, `the header has room for its tabs: ${wide} of ${width}`);
+      }
     const locked = rowOf(page, 'Wachabteilung').first();
     await locked.getByText('No key here').waitFor();
     const play = locked.getByRole('button', { name: /^Play / });
