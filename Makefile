@@ -85,7 +85,7 @@ test-browser: build ## run all other tests of the console in Chromium
 	@TEST_JOBS=2 TEST_FILES='$(BROWSER_TESTS)' $(RUN_FILES)
 
 # Each test of these keeps the pictures of what it judges, where SCREENSHOTS says.
-SCREENS = desk tiles on-air talk-key map-card look first-run connection phone
+SCREENS = desk tiles on-air talk-key map-card look first-run connection phone recordings
 screens: build ## write pictures of the console to dist/screens
 	@$(HAS_BROWSER) || { echo 'make: chromium is missing. On Debian: apt-get install chromium' >&2; exit 1; }
 	@mkdir -p dist/screens && SCREENSHOTS=$(CURDIR)/dist/screens TEST_JOBS=2 TEST_FILES='$(SCREENS:%=dist/test/browser/%.test.js)' $(RUN_FILES)

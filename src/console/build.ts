@@ -27,12 +27,14 @@ const LOGIN_PARTS = ['shell/desk.css', 'worker/radio-worker.ts', WORKLETS];
 /** Bundled by themselves. Those after the first one are loaded by the code that needs them. */
 const STYLESHEETS = [
   ...['console.css', 'admin/admin.css', 'map/map.css', 'map/maplibre.css', 'phone/phone.css'],
-  ...['settings/pages.css', 'shell/desk.css', 'talkgroups/tile-menu.css'],
+  ...['recordings/recordings.css', 'settings/pages.css', 'shell/desk.css', 'talkgroups/tile-menu.css'],
 ];
 /** What a browser installs the console with. Their names stay, because the browser keeps them. */
 const INSTALL = 'install';
 /** Of what the files have from others. */
 const LICENSES = 'licenses.txt';
+/** In front of the path of a file that a package has for Node alone. */
+const LEFT_OUT = '(disabled):';
 /** Files of this name run in scopes of their own, so each is bundled by itself, and so are the worklets of the client. */
 const OWN_SCOPE = /(?:worker|worklets?)\.ts$/;
 
@@ -90,7 +92,9 @@ export async function buildConsole(folder: string): Promise<BuiltConsole & { inp
   await write(folder, 'index.html', Buffer.from(index));
   const install = readdirSync(join(SOURCE, INSTALL)).sort();
   for (const name of install) await write(folder, name, await readFile(join(SOURCE, INSTALL, name)));
-  const bundled = [...built, page].flatMap(({ metafile }) => Object.keys(metafile.inputs));
+  const bundled = [...built, page]
+    .flatMap(({ metafile }) => Object.keys(metafile.inputs))
+    .filter((path) => !path.startsWith(LEFT_OUT));
   await write(folder, LICENSES, Buffer.from(await licensesOf(ROOT, bundled)));
   const first = ['index.html', stylesheet, ...staticImports(page.metafile, page.entry)];
   const views = LOGIN.flatMap((source) => staticImports(page.metafile, fileOf(page.metafile, source)));

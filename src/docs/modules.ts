@@ -118,11 +118,14 @@ const serviceModules: Modules = {
 
 const consoleModules: Modules = {
   'src/console': {
-    purpose: 'the web console: login, talkgroups, talking, keys, alarms, members, administration, map',
+    purpose:
+      'the web console: login, talkgroups, talking, keys, alarms, members, administration, map, recordings',
     imports: [
+      'src/client/audio',
       'src/client/clock',
       'src/client/encryption',
       'src/client/radio',
+      'src/client/recordings',
       'src/client/sound',
       'src/console/worker',
     ],

@@ -27,7 +27,7 @@ t.test('a wrong password is told in words, and the right one opens the talkgroup
   await page.getByText('Wrong username or password.').waitFor();
   await logIn(page, 'ann');
   await page.getByRole('group', { name: 'Fire 1', exact: true }).waitFor();
-  t.equal(await page.getByRole('tab').count(), 2, 'a user has no administration');
+  t.equal(await page.getByRole('tab').count(), 3, 'a user has no administration');
 });
 
 t.test('a reload continues the session of the tab, and a new tab asks for the password', async (t) => {

@@ -185,10 +185,14 @@ function page() {
   const clock = manualClock();
   const ids: (number | null)[] = [];
   const muted = new Set<string>();
+  const pauses: boolean[] = [];
   let isTalking = false;
   const state = createReplayState(
     {
-      send: ({ callId }) => ids.push(callId),
+      send(command) {
+        if (command.kind === 'replay') ids.push(command.callId);
+        else pauses.push(command.isPaused);
+      },
       isMuted: (id) => muted.has(id),
       isTalking: () => isTalking,
       unixMs: () => 1_000_000,
@@ -199,10 +203,10 @@ function page() {
     ...{ callId, talkgroupId: 'fire', talkgroup: 'Fire', username: 'ann', isOwn: false },
     ...{ endedAtMs: 1_000_000 - 125_000, durationMs: 1_000, ...over },
   });
-  const plays = (playing: number | null, forgotten: readonly number[] = []) =>
-    state.take({ playing, forgotten });
+  const plays = (playing: number | null, forgotten: readonly number[] = [], isPaused?: true) =>
+    state.take({ playing, forgotten, ...(isPaused && { isPaused }) });
   return {
-    ...{ clock, ids, muted, state, call, plays },
+    ...{ clock, ids, muted, pauses, state, call, plays },
     talks(now: boolean) {
       isTalking = now;
     },
@@ -288,6 +292,144 @@ t.test('back from the last call reaches each call that is kept, once, the newest
     ),
   );
   t.pass('in 100 histories');
+});
+
+/** Of a recording of 100 frames. */
+const speech = Array.from({ length: 100 }, (_, sequence) => ({
+  ...{ sequence, payload: packet(sequence), atMs: 20 * sequence },
+}));
+
+t.test(
+  'a press to talk and a new emergency pause a recording, which goes on a second before that',
+  async (t) => {
+    const raised = { type: 'EMERGENCY', event: 3 } as const;
+    const pauses: Readonly<Record<string, (world: Awaited<ReturnType<typeof heardCall>>) => void>> = {
+      user: ({ desk }) => desk.take({ kind: 'pause_replay', isPaused: true }),
+      talk: ({ desk }) => desk.take({ kind: 'talk', talkgroupId: ALPHA.talkgroup_id }),
+      emergency: ({ socket }) => socket().says({ ...raised, ...emergency() }),
+    };
+    for (const [name, pause] of Object.entries(pauses)) {
+      const world = await heardCall();
+      const { desk, heard, clock, told } = world;
+      desk.take({ kind: 'replay', callId: -1, frames: speech });
+      clock.pass(1_500);
+      pause(world);
+      t.strictSame(heard.splice(0).slice(-3), ['hear 75 2', 'lagged', 'ended 0/1'], name);
+      t.strictSame(told().at(-1), { kind: 'replay', playing: -1, forgotten: [], isPaused: true });
+      clock.pass(5_000);
+      pause(world);
+      t.strictSame(heard, [], `${name}: it stands still`);
+      desk.take({ kind: 'pause_replay', isPaused: false });
+      t.strictSame(told().at(-1), { kind: 'replay', playing: -1, forgotten: [] });
+      clock.pass(20);
+      t.strictSame(heard.slice(0, 2), ['hear 25 2', 'hear 26 2'], name);
+      clock.pass(5_000);
+      t.strictSame(heard.slice(-2), ['hear 99 2', 'ended 0/2']);
+      t.match(told().at(-1), { playing: null });
+    }
+  },
+);
+
+t.test('a recording that is paused can be stopped, and another replay takes its place', async (t) => {
+  const { desk, heard, clock, told, play, callId } = await heardCall();
+  for (const next of [null, callId]) {
+    desk.take({ kind: 'replay', callId: -1, frames: speech });
+    clock.pass(100);
+    desk.take({ kind: 'pause_replay', isPaused: true });
+    heard.length = 0;
+    play(next);
+    clock.pass(100);
+    t.match(told().at(-1), { playing: next });
+    t.equal(heard.length, next === null ? 0 : 6);
+  }
+  play(null);
+  play(callId);
+  desk.take({ kind: 'pause_replay', isPaused: true });
+  t.notOk('isPaused' in (told().at(-1) ?? {}), 'a call of the memory is not paused');
+});
+
+t.test('a recording waits for the code, and without it is not played', async (t) => {
+  for (const isThere of [true, false]) {
+    const { desk, events, heard, clock } = await setUp(undefined, {
+      async loadReplay() {
+        if (!isThere) throw new TypeError('no network');
+        return createReplay;
+      },
+    });
+    heard.length = 0;
+    desk.take({ kind: 'replay', callId: -1, frames: speech });
+    await turn();
+    clock.pass(100);
+    t.equal(heard.length, isThere ? 6 : 0);
+    t.match(
+      events.filter(({ kind }) => kind === 'replay'),
+      [{ playing: isThere ? -1 : null }],
+    );
+  }
+});
+
+const named = { talkgroupId: 'fire', talkgroup: 'Fire', username: 'ann', time: '14:03:22' };
+const plain = (text: string | null) => text?.replace(/[\u2068\u2069]/g, '');
+
+t.test('recordings are told with their time, and one behind the other without a gap', async (t) => {
+  const { state, plays, ids, clock, pauses, talks } = page();
+  const first = state.playRecording(named, speech);
+  plays(-1);
+  t.equal(plain(state.text.value), 'Replaying ann in Fire, 14:03:22');
+  plays(-1, [], true);
+  t.equal(plain(state.text.value), 'Paused: ann in Fire, 14:03:22');
+  t.ok(state.isPaused.value);
+  talks(true);
+  state.pause(false);
+  t.strictSame(pauses, [], 'it does not go on during a talk');
+  talks(false);
+  state.pause(false);
+  plays(-1);
+  plays(null);
+  t.equal(await first, 'ended');
+  const second = state.playRecording({ ...named, username: 'bob' }, speech);
+  clock.pass(100);
+  t.equal(state.playing.value?.callId, -1, 'nothing flickers until the next one begins');
+  plays(-2);
+  t.equal(plain(state.text.value), 'Replaying bob in Fire, 14:03:22');
+  state.stop();
+  plays(null);
+  t.equal(await second, 'stopped');
+  t.equal(state.text.value, null);
+  const third = state.playRecording(named, speech);
+  plays(-3);
+  plays(null);
+  clock.pass(0);
+  t.strictSame([await third, state.playing.value], ['ended', null]);
+  t.strictSame([ids, pauses], [[-1, -2, null, -3], [false]]);
+});
+
+t.test('a recording is over when another replay begins, or when it cannot begin', async (t) => {
+  const { state, plays, call, talks } = page();
+  const first = state.playRecording(named, speech);
+  plays(-1);
+  const second = state.playRecording(named, speech);
+  t.equal(await first, 'stopped');
+  plays(null);
+  plays(-2);
+  state.play(call(7));
+  plays(null);
+  t.equal(await second, 'stopped');
+  plays(7);
+  plays(null);
+  const third = state.playRecording(named, speech);
+  plays(null, [5]);
+  plays(null);
+  t.equal(await third, 'not_played');
+  const fourth = state.playRecording(named, speech);
+  plays(-4);
+  plays(null);
+  await fourth;
+  const fifth = state.playRecording(named, speech);
+  plays(null);
+  t.strictSame([await fifth, state.playing.value], ['not_played', null], 'also behind another one');
+  talks(true);
+  t.equal(await state.playRecording(named, speech), 'not_played');
 });
 
 const press = (code: string, over: object = {}) => ({

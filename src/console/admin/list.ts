@@ -40,6 +40,8 @@ export interface ListSource<Item> {
     next: string | null;
   }>;
   idOf(item: Item): string;
+  /** Of a page that could not be read. Default: the words of administration. */
+  inWords?(error: unknown): string;
   /** Given where the service lists in the order of ids: a list of which all is read is sorted by name. */
   nameOf?(item: Item): string;
 }
@@ -61,7 +63,7 @@ interface Reading {
   readonly count: number;
 }
 
-export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List<Item> {
+export function createList<Item>({ read, idOf, nameOf, inWords = wordsOf }: ListSource<Item>): List<Item> {
   const rows = signal<readonly Row<Item>[]>([]);
   const isWhole = signal(false);
   const isReading = signal(false);
@@ -97,7 +99,7 @@ export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List
       const { items, end } = await pages({ after, count }, () => waiting === null);
       if (waiting === null) show(after, items, end);
     } catch (error) {
-      if (waiting === null) failure.value = wordsOf(error);
+      if (waiting === null) failure.value = inWords(error);
     }
   }
 
@@ -172,7 +174,7 @@ export function createList<Item>({ read, idOf, nameOf }: ListSource<Item>): List
   function rowOf(item: Item, known: ReadonlyMap<string, Row<Item>>): Row<Item> {
     const row = known.get(idOf(item));
     if (row === undefined) {
-      return { id: idOf(item), item: signal(item), action: createAttempt(wordsOf) };
+      return { id: idOf(item), item: signal(item), action: createAttempt(inWords) };
     }
     row.item.value = item;
     return row;

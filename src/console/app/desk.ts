@@ -12,6 +12,7 @@ import { createFirstRun, type FirstRun } from '../first-run/state.js';
 import { createKeys, type Keys } from '../keys/state.js';
 import { createRecent, type Recent } from '../onair/recent.js';
 import { createOnAir, type OnAir } from '../onair/state.js';
+import { createLaterRecordings, type LaterRecordings } from '../recordings/later.js';
 import { createLaterReplay, type LaterReplay } from '../replay/later.js';
 import { createChoices } from '../settings/choices.js';
 import { followTheme } from '../settings/page-look.js';
@@ -49,6 +50,7 @@ export type Desk = {
   /** The last ten talks. */
   readonly recent: Recent;
   readonly replay: LaterReplay['replay'];
+  readonly recordings: LaterRecordings;
   /** How their tiles are arranged. */
   readonly grid: Grid;
   readonly talking: Talking;
@@ -175,6 +177,7 @@ export function createDesk(account: Account, config: Config): Desk {
     { isConnected, isSilent },
   );
   const calls = createLaterReplay({ link, sound, talkgroups, talking, settings });
+  const recordings = createLaterRecordings({ account, connection, talkgroups, soundState, settings, calls });
   followSilence({ level: microphone.level, states: talking.states, isSilent }, systemClock);
   const keys = createKeys({
     rest: account.rest,
@@ -192,26 +195,8 @@ export function createDesk(account: Account, config: Config): Desk {
   effect(() => grid.order.hold('key', talking.isHeld.value));
 
   return {
-    ...{
-      account,
-      config,
-      connection,
-      lostAtMs,
-      isAgain,
-      link,
-      talkgroups,
-      onAir,
-      recent,
-      replay: calls.replay,
-      grid,
-      talking,
-      alarms,
-      keys,
-      settings,
-      sound,
-      soundState,
-      microphone,
-    },
+    ...{ account, config, connection, lostAtMs, isAgain, link, talkgroups, onAir, recent, recordings },
+    ...{ replay: calls.replay, grid, talking, alarms, keys, settings, sound, soundState, microphone },
     ...{ focused, emergencyTarget },
     firstRun: createFirstRun({
       isConnected,

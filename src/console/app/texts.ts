@@ -4,7 +4,13 @@ import { firstTexts } from './first-texts.js';
 
 export const texts = {
   ...firstTexts,
-  tabs: { label: 'Views', talkgroups: 'Talkgroups', map: 'Map', admin: 'Admin' },
+  tabs: {
+    label: 'Views',
+    talkgroups: 'Talkgroups',
+    map: 'Map',
+    recordings: 'Recordings',
+    admin: 'Admin',
+  },
   close: 'Close',
   cancel: 'Cancel',
 

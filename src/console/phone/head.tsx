@@ -112,6 +112,7 @@ function More({ desk, tile }: { desk: Desk; tile: Tile | null }) {
   const { username, mayDispatch } = desk.account;
   const items: MenuItem[] = [
     ...(tile === null ? [] : itemsOf(desk, tile)),
+    { text: texts.tabs.recordings, onPress: () => show('recordings') },
     { text: texts.account.settings, onPress: () => show('settings') },
     ...(mayDispatch.value ? [{ text: texts.tabs.admin, onPress: () => show('admin') }] : []),
     { text: texts.account.logOut, onPress: () => logOut('by_user') },

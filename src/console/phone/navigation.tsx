@@ -19,16 +19,16 @@ const icons: Readonly<Record<View, IconName>> = {
 };
 
 /** Views without a place in the bar: the menu opens them. */
-export type MenuView = 'admin' | 'settings';
+export type MenuView = 'admin' | 'recordings' | 'settings';
 
 /** `hash`: of the address. */
 export function viewOf(hash: string, { mayDispatch }: Pick<Account, 'mayDispatch'>): View | MenuView {
-  if (hash === 'settings') return hash;
+  if (hash === 'settings' || hash === 'recordings') return hash;
   if (hash === 'admin' && mayDispatch.value) return hash;
   return views.find((view) => view === hash) ?? 'talk';
 }
 
-export const isInBar = (view: View | MenuView): view is View => view !== 'admin' && view !== 'settings';
+export const isInBar = (view: View | MenuView): view is View => views.some((one) => one === view);
 
 export const tabId = (view: View) => `tab-${view}`;
 

@@ -4,7 +4,8 @@ import type { Desk } from '../app/desk.js';
 import { texts } from '../app/texts.js';
 import { timeText } from '../app/time-of-day.js';
 import { NoticeLine } from '../shell/dock.js';
-import { type Notice, noticeOf } from '../shell/notice.js';
+import type { Notice } from '../shell/dock-line.js';
+import { noticeOf } from '../shell/notice.js';
 import { Said } from '../talk/dock.js';
 import { AlarmBar } from './alarm.js';
 import { Calls } from './calls.js';
@@ -41,7 +42,7 @@ export function Talk({ desk, phone }: TalkProps) {
       </div>
       {notice !== null && (
         <div class="phone-notice">
-          <NoticeLine key={notice.text} notice={notice} />
+          <NoticeLine key={notice.key ?? notice.text} notice={notice} />
         </div>
       )}
       <section class="phone-key" aria-label={texts.talk.label} data-region="talk">

@@ -64,6 +64,7 @@ function View({ desk, phone, view }: ViewProps) {
     case 'settings':
       return <Foreign name={view} load={settingsPage.load} />;
     case 'map':
+    case 'recordings':
     case 'admin': {
       const tab = tabs.find((one) => one.hash === view) ?? tabs[0];
       return <Foreign name={view} load={tab.load} />;
@@ -80,7 +81,11 @@ function Foreign({ name, load }: { name: string; load: Parameters<typeof Lazy>[0
   );
 }
 
-const menuNames = { admin: texts.tabs.admin, settings: settingsPage.name };
+const menuNames = {
+  admin: texts.tabs.admin,
+  recordings: texts.tabs.recordings,
+  settings: settingsPage.name,
+};
 
 /** A swipe of a finger changes the talkgroup. One that begins on a held button does nothing. */
 function useSwipe({ ring }: Phone) {

@@ -8,6 +8,8 @@ export type LaterReplay = {
   readonly replay: ReadonlySignal<Replay | null>;
   /** Calls that have ended. When the code does not come, the next call asks for it again. */
   heard(bursts: readonly RecentBurst[]): Promise<void>;
+  /** For recordings, before a call was heard. null: the code did not come. */
+  open(): Promise<Replay | null>;
 };
 
 /** Of the calls before the code is there, the last ones are kept. */
@@ -15,18 +17,21 @@ const EARLY_MAX = 100;
 
 export function createLaterReplay(parts: ReplayParts): LaterReplay {
   const replay: Signal<Replay | null> = signal(null);
-  let early: readonly RecentBurst[] = [];
+  let early: RecentBurst[] = [];
   return {
     replay,
+    open,
     async heard(bursts) {
       if (!bursts.some(({ callId }) => callId !== undefined)) return;
       early = [...early, ...bursts].slice(-EARLY_MAX);
-      // TypeError: the network failed, or a newer version of the console has other file names.
-      const module = await import('./open.js').catch(() => null);
-      if (module === null) return;
-      replay.value ??= module.openReplay(parts);
-      replay.value.heard(early);
-      early = [];
+      (await open())?.heard(early.splice(0));
     },
   };
+
+  async function open(): Promise<Replay | null> {
+    // TypeError: the network failed, or a newer version of the console has other file names.
+    const module = await import('./open.js').catch(() => null);
+    if (module !== null) replay.value ??= module.openReplay(parts);
+    return replay.peek();
+  }
 }

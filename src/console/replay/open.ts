@@ -12,19 +12,26 @@ import type { ReplayLine } from '../worker/messages.js';
 import { createButtons, type LastProps, type RowProps } from './buttons.js';
 import { readReplayKey } from './keys.js';
 import { ownChoice } from './own-choice.js';
-import { createReplayState, type ReplayState } from './state.js';
+import { type Call, createReplayState, type ReplayState } from './state.js';
 import { replay as words } from './texts.js';
 
-export type Replay = Pick<ReplayState, 'heard' | 'take' | 'playing'> & {
+export type Replay = Pick<
+  ReplayState,
+  'heard' | 'take' | 'playing' | 'isPaused' | 'playRecording' | 'pause' | 'stop'
+> & {
   /** What the console tells the user of a replay. null: nothing. */
   readonly notice: ReadonlySignal<{
     text: string;
     isError: boolean;
-    button: { text: string; press(): void } | null;
+    key?: string;
+    button: Button | null;
+    more?: readonly Button[];
   } | null>;
   readonly Last: ComponentType<LastProps>;
   readonly Row: ComponentType<RowProps>;
 };
+
+type Button = { text: string; press(): void };
 
 export type ReplayParts = {
   link: Pick<Link, 'send'>;
@@ -34,6 +41,8 @@ export type ReplayParts = {
   settings: SettingsState;
 };
 
+/** Of recordings one behind the other: the buttons stay, and keep the focus. */
+const LIST = 'recordings';
 const LINE: ReplayLine = 'replay';
 /** How loud live speech is during a replay. */
 const LIVE_SHARE = 0.5;
@@ -49,16 +58,16 @@ export function openReplay({ link, sound, talkgroups, talking, settings }: Repla
     },
     systemClock,
   );
-  const { playing, text, heard, take, stop } = state;
+  const { playing, isPaused, text, heard, take, playRecording, pause, stop } = state;
   const port = sound.add(LINE);
   link.send({ kind: 'voice', talkgroupId: LINE, port }, [port]);
   effect(() => {
-    const share = playing.value === null ? 1 : LIVE_SHARE;
+    const share = playing.value === null || isPaused.value ? 1 : LIVE_SHARE;
     for (const { id, volume } of talkgroups.tiles.value) sound.setVolume(id, volume.value * share);
   });
   addEventListener('keydown', keyDown);
   return {
-    ...{ heard, take, playing },
+    ...{ heard, take, playing, isPaused, playRecording, pause, stop },
     ...createButtons(state),
     notice: computed(() =>
       text.value === null
@@ -66,10 +75,27 @@ export function openReplay({ link, sound, talkgroups, talking, settings }: Repla
         : {
             text: text.value,
             isError: false,
-            button: playing.value === null ? null : { text: words.stop, press: stop },
+            ...buttonsOf(playing.value),
           },
     ),
   };
+
+  /** Pause, of a recording, before stop. */
+  function buttonsOf(call: Call | null): {
+    button: Button | null;
+    more?: readonly Button[];
+    key?: string;
+  } {
+    const end = { text: words.stop, press: stop };
+    if (call === null) return { button: null };
+    if (call.callId >= 0) return { button: end };
+    const still = isPaused.value;
+    return {
+      button: { text: still ? words.goOn : words.pause, press: () => pause(!still) },
+      more: [end],
+      key: LIST,
+    };
+  }
 
   function keyDown(event: KeyboardEvent): void {
     if (event.defaultPrevented) return;

@@ -5,7 +5,8 @@ import { useFocusLeft } from '../app/focus-left.js';
 import { Lazy } from '../app/lazy.js';
 import { Icon } from '../icons/icon.js';
 import { TalkBar } from '../talk/dock.js';
-import { type Notice, noticeOf } from './notice.js';
+import type { Notice } from './dock-line.js';
+import { noticeOf } from './notice.js';
 import { shell } from './texts.js';
 
 const loadOutputs = () => import('./outputs.js');
@@ -15,7 +16,7 @@ export function Dock({ desk }: { desk: Desk }) {
   return (
     <footer class="dock" data-region="dock">
       <TalkBar desk={desk} isUrgent={notice?.isError === true || desk.replay.value?.playing.value != null}>
-        {notice !== null && <NoticeLine key={notice.text} notice={notice} />}
+        {notice !== null && <NoticeLine key={notice.key ?? notice.text} notice={notice} />}
       </TalkBar>
       <div class="outputs quiet">
         {desk.settings.settings.value.listening === 'both' ? (
@@ -32,17 +33,22 @@ export function Dock({ desk }: { desk: Desk }) {
   );
 }
 
-/** With the text as key: the click that ends one notice must not press the button of the next one. */
-export function NoticeLine({ notice: { text, isError, button } }: { notice: Notice }) {
+/** With a key of its own: the click that ends one notice must not press the button of the next one. */
+export function NoticeLine({ notice: { text, isError, key, button, more = [] } }: { notice: Notice }) {
   const pressed = useFocusLeft((region) => region?.querySelector('button')?.focus());
   return (
-    <div class="notice">
+    <div class="notice" data-steady={key !== undefined} data-more={more.length > 0}>
       <p role={isError ? 'alert' : 'status'}>{text}</p>
       {button !== null && (
         <button type="button" ref={pressed} class="primary" onClick={button.press}>
           {button.text}
         </button>
       )}
+      {more.map(({ text: short, name, press }) => (
+        <button key={short} type="button" aria-label={name} onClick={press}>
+          {short}
+        </button>
+      ))}
     </div>
   );
 }

@@ -1,25 +1,24 @@
-// Decides what the dock says of a replay, or asks of the user before sound, microphone and keys work: one thing at a time, in
-// this order.
+// Decides what the dock says of a replay and of missed calls, or asks of the user before sound, microphone and keys work: one
+// thing at a time.
 import type { Desk } from '../app/desk.js';
 import { show } from '../app/places.js';
 import { texts } from '../app/texts.js';
 import { keys as keyTexts } from '../keys/texts.js';
 import type { MicrophoneState } from '../talk/microphone.js';
+import type { Notice } from './dock-line.js';
 
 const { sound: words } = texts;
-
-export type Notice = {
-  text: string;
-  /** Said at once by screen readers. */
-  isError: boolean;
-  /** null: the user can do nothing here. */
-  button: { text: string; press(): void } | null;
-};
 
 /** null: nothing is missing. `isSecure`: the browser gives sound and microphone to this page. */
 export function noticeOf(desk: Desk, isSecure: boolean): Notice | null {
   if (!isSecure) return { text: texts.login.insecure, isError: false, button: null };
-  return desk.replay.value?.notice.value ?? soundNotice(desk) ?? microphoneNotice(desk) ?? keysNotice(desk);
+  return (
+    desk.replay.value?.notice.value ??
+    soundNotice(desk) ??
+    desk.recordings.now.value?.notice.value ??
+    microphoneNotice(desk) ??
+    keysNotice(desk)
+  );
 }
 
 function soundNotice({ soundState, startSound }: Desk): Notice | null {

@@ -43,6 +43,13 @@ export const tabs: readonly [Tab, ...Tab[]] = [
     load: () => withStylesheet('map/map.css', import('../map/view.js')),
   },
   {
+    name: texts.tabs.recordings,
+    icon: 'history',
+    hash: 'recordings',
+    isShown: () => true,
+    load: () => withStylesheet('recordings/recordings.css', import('../recordings/view.js')),
+  },
+  {
     name: texts.tabs.admin,
     icon: 'settings',
     hash: 'admin',

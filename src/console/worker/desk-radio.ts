@@ -142,7 +142,7 @@ function start(
   radio.on('talk_ended', (end) => {
     const burst = views.talkEnded(end, unixMs());
     if (burst !== null) batches.recent(burst);
-    if (burst?.callId !== undefined) replay.heard();
+    if (burst?.callId !== undefined) void replay.heard();
     batches.talkgroup(end.talkgroup_id);
   });
   radio.on('lock', ({ talkgroupId }) => batches.talkgroup(talkgroupId));
@@ -188,7 +188,7 @@ function start(
         listenTo(command.port);
         break;
       case 'talk':
-        replay.play(null); // before the microphone hears it
+        replay.interrupt(); // before the microphone hears it
         presses.press(command.talkgroupId);
         break;
       case 'release':
@@ -217,7 +217,8 @@ function start(
         keys.forget().catch(failedAlready);
         break;
       case 'replay':
-        replay.play(command.callId);
+      case 'pause_replay':
+        replay.take(command);
         break;
       case 'reconnect':
         radio.reconnect();

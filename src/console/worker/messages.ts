@@ -40,8 +40,13 @@ export type Command =
   | { kind: 'accept'; id: number; holderId: string; password: string }
   /** The service does not know the key holder of this browser any more. */
   | { kind: 'forget_holder' }
-  /** Plays a call again, in place of another one. `callId` null: ends that. */
-  | { kind: 'replay'; callId: number | null }
+  /**
+   * Plays a call again, in place of another one. `callId` null: ends that. With `frames` it is a recording, of which the page
+   * has the speech. Its `callId` is negative.
+   */
+  | { kind: 'replay'; callId: number | null; frames?: readonly ReplayFrame[] }
+  /** Of a recording that is played. */
+  | { kind: 'pause_replay'; isPaused: boolean }
   | { kind: 'reconnect' };
 
 /** From the worker. */
@@ -53,8 +58,11 @@ export type Event =
   | { kind: 'accepted'; id: number; rejection: Rejection | null }
   /** One of the messages in `PASSED`, as the relay sent it. */
   | { kind: 'message'; message: ServerMessage }
-  /** The call that is played again now, and calls that were forgotten since the last such event. */
-  | { kind: 'replay'; playing: number | null; forgotten: readonly number[] }
+  /**
+   * The call that is played again now, and calls that were forgotten since the last such event. `isPaused`: of a recording,
+   * because the user wanted it, or talked, or a new emergency came.
+   */
+  | { kind: 'replay'; playing: number | null; forgotten: readonly number[]; isPaused?: true }
   /** A part of the worker cannot be started, or is not there yet. null: what was not there yet has come. */
   | { kind: 'failed'; part: FailedPart | null };
 
@@ -87,6 +95,8 @@ export type ConnectionView = {
   reach: Reach;
   /** Unix time of the server minus that of this computer (ms). */
   clockOffsetMs: number;
+  /** Until when this console has heard everything (Unix time of the server, ms). null: it has heard nothing yet. */
+  heardUntilMs?: number | null;
   /** Counts the connections that were open, so that two in one batch of changes are told apart. */
   opened: number;
 };
@@ -164,6 +174,9 @@ export type RecentBurst = {
   /** By which it is played again. Absent: this console heard nothing of it. */
   callId?: number;
 };
+
+/** Of a recording. `atMs`: how long after the first one it is due (ms). */
+export type ReplayFrame = { sequence: number; payload: Uint8Array; atMs: number };
 
 /** In place of the id of a talkgroup: where replays are heard. */
 export type ReplayLine = 'replay';

@@ -1,13 +1,19 @@
-// Replays calls that this console heard, from the memory of its radio. Loaded when there is a first one.
+// Plays calls again: those that this console heard, from the memory of its radio, and recordings, of which the page has the
+// speech. Loaded when there is a first one.
 import type { Clock } from '../../client/clock.js';
 import type { Radio } from '../../client/radio.js';
+import type { RecalledFrame } from '../../client/recall/pages.js';
 import { playBack } from '../../client/recall/play-back.js';
 import type { Voices } from '../../client/sound/sound-types.js';
-import type { Event, ReplayLine } from './messages.js';
+import type { Event, ReplayFrame, ReplayLine } from './messages.js';
 
 export type Replay = {
-  /** Ends the replay before. null: plays none. */
-  play(callId: number | null): void;
+  /** Ends the replay before. null: plays none. `frames`: of a recording, in their order. */
+  play(callId: number | null, frames?: readonly ReplayFrame[]): void;
+  /** Of a recording: pauses it, or goes on a second before the place where it was paused. */
+  pause(isPaused: boolean): void;
+  /** The user talks: a recording is paused, and another replay ends. */
+  interrupt(): void;
 };
 
 export type ReplayParts = {
@@ -19,36 +25,53 @@ export type ReplayParts = {
   send(event: Extract<Event, { kind: 'replay' }>): void;
 };
 
+type Call = { callId: number } & (
+  | { isRecording: false; frames: readonly RecalledFrame[] }
+  | { isRecording: true; frames: readonly ReplayFrame[] }
+);
+
+/** `atMs`: how much was played. `end` is for a call that is not paused. */
+type Playing = { call: Call; isPaused: boolean; atMs(): number; end(): void };
+
 /** Of packets that are not valid. */
 const PACKET_MS = 20;
 const REPLAY: ReplayLine = 'replay';
+/** After a pause this much comes again (ms): the last word before the pause was cut. */
+const AGAIN_MS = 1_000;
 
-/** A new emergency ends a replay, and so does a call that the user may not hear any more. */
+/** A new emergency interrupts a replay. One of a call that the user may not hear any more ends. */
 export function createReplay({ radio, voices, packetMs, clock, send }: ReplayParts): Replay {
-  let playing: { callId: number; end(): void } | null = null;
+  let playing: Playing | null = null;
   let burst = 0;
   radio.on('emergency', ({ state }) => {
-    if (state === 'raised') stop();
+    if (state === 'raised') interrupt();
   });
   radio.on('forgotten', ({ ids, isRevoked }) => {
-    if (isRevoked && playing !== null && ids.includes(playing.callId)) stop();
+    if (isRevoked && playing !== null && ids.includes(playing.call.callId)) stop();
     tell(ids);
   });
-  return { play };
+  return {
+    play(callId, recorded) {
+      stop();
+      if (callId === null) return;
+      if (recorded !== undefined) return begin({ callId, frames: recorded, isRecording: true });
+      const frames = radio.recall.get(callId)?.frames;
+      if (frames === undefined) tell([callId]);
+      else begin({ callId, frames, isRecording: false });
+    },
+    pause,
+    interrupt,
+  };
 
-  function play(callId: number | null): void {
-    stop();
-    if (callId === null) return;
-    const call = radio.recall.get(callId);
+  function begin(call: Call): void {
     const ready = voices();
-    if (call === null) return tell([callId]);
-    if (ready === null) return; // without the codec nothing is heard
+    if (ready === null) return over(); // without the codec nothing is heard
     burst += 1;
     const voice = { talkgroupId: REPLAY, session: 0, burst };
     const end = () => ready.ended(REPLAY, 0, voice.burst);
     const { frames } = call;
     const [first] = frames;
-    const { stop: stopFrames } = playBack({
+    const speech = playBack<RecalledFrame | ReplayFrame>({
       ...{ frames, clock, packetMs: (first && packetMs(first.payload)) ?? PACKET_MS },
       onFrame: (frame) => ready.hear({ ...voice, ...frame }, clock.nowMs()),
       onEnd() {
@@ -57,9 +80,9 @@ export function createReplay({ radio, voices, packetMs, clock, send }: ReplayPar
       },
     });
     playing = {
-      callId,
+      ...{ call, isPaused: false, atMs: () => speech.atMs },
       end() {
-        stopFrames();
+        speech.stop();
         ready.lagged(REPLAY); // what is queued is not played
         end();
       },
@@ -67,9 +90,26 @@ export function createReplay({ radio, voices, packetMs, clock, send }: ReplayPar
     tell();
   }
 
+  function pause(isPaused: boolean): void {
+    if (playing === null || !playing.call.isRecording || playing.isPaused === isPaused) return;
+    const { call } = playing;
+    if (!isPaused) return begin(call);
+    const fromMs = Math.max(0, playing.atMs() - AGAIN_MS);
+    playing.end();
+    const left = call.frames.filter(({ atMs }) => atMs >= fromMs);
+    const frames = left.map((frame) => ({ ...frame, atMs: frame.atMs - fromMs }));
+    playing = { ...playing, call: { ...call, frames }, isPaused };
+    tell();
+  }
+
+  function interrupt(): void {
+    if (playing?.call.isRecording) pause(true);
+    else stop();
+  }
+
   function stop(): void {
     if (playing === null) return;
-    playing.end();
+    if (!playing.isPaused) playing.end();
     over();
   }
 
@@ -79,6 +119,7 @@ export function createReplay({ radio, voices, packetMs, clock, send }: ReplayPar
   }
 
   function tell(forgotten: readonly number[] = []): void {
-    send({ kind: 'replay', playing: playing?.callId ?? null, forgotten });
+    const isPaused = playing?.isPaused ?? false;
+    send({ kind: 'replay', playing: playing?.call.callId ?? null, forgotten, ...(isPaused && { isPaused }) });
   }
 }

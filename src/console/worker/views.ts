@@ -29,7 +29,7 @@ export type Views = {
 
 /** Creates the views of a radio that is not connected yet. */
 export function createViews(
-  radio: Pick<Radio, 'state' | 'session' | 'reach' | 'talkgroups' | 'isRequired'>,
+  radio: Pick<Radio, 'state' | 'session' | 'reach' | 'talkgroups' | 'isRequired' | 'heardUntil'>,
 ): Views {
   const last = new Map<string, NonNullable<TalkgroupView['last']>>();
   /** By talkgroup and session: why frames of the running burst were not opened. */
@@ -48,7 +48,8 @@ export function createViews(
   return {
     connection: () => {
       const { state, reach } = radio;
-      return { state, close, retryAtMs, resumed, isDraining, reach, clockOffsetMs, opened };
+      const heardUntilMs = radio.heardUntil();
+      return { state, close, retryAtMs, resumed, isDraining, reach, clockOffsetMs, heardUntilMs, opened };
     },
     talkgroup(id) {
       const talkgroup = radio.talkgroups.get(id);
