@@ -22,7 +22,7 @@ radio.on('open', async ({ server_time: until }) => {
   if (heardUntil === null) return;
   const missed = await recordings.missed(heardUntil, { until, withinMs });
   for (const { talkgroup_id, recordings: count, emergencies } of missed.talkgroups) {
-    const { name } = radio.talkgroups.get(talkgroup_id);
+    const name = radio.talkgroups.get(talkgroup_id)?.name ?? 'a talkgroup that the user left';
     console.log(`missed ${count} in ${name}, ${emergencies} in an emergency`);
     await replay({ talkgroupId: talkgroup_id, since: Date.parse(missed.since), until }); // an app waits for the user
   }
@@ -33,7 +33,7 @@ radio.on('stopped', ({ code, reason }) => {
   if (code !== 1000) process.exitCode = 1;
 });
 
-/** Of all talkers. An app leaves out those of its own user. */
+/** The first 100 of all talkers. An app leaves out those of its own user, and goes on with `next` of the page. */
 async function replay({ talkgroupId, since, until }) {
   const page = await recordings.list(talkgroupId, { since, until, order: 'oldest' });
   for (const recording of page.recordings) {

@@ -17,7 +17,7 @@ export interface RecordingOptions {
   readonly wasRead: () => void;
 }
 
-/** Recordings that are read at once on a node, of up to 4 MiB each. */
+/** Recordings that are read at once on a node, of up to 4 MiB each, and no two of them for the same user. */
 const DOWNLOADS_MAX = 4;
 
 /** The routes under /recordings. */
@@ -56,6 +56,8 @@ export const recordingRoutes =
           page,
         },
       );
+      if (rows === null && query.talkgroup_id === undefined)
+        throw new AppError('bad_request', 'querystring must have talkgroup_id');
       if (rows === null) throw new AppError('talkgroup_not_found');
       reply.header('cache-control', 'no-store');
       return pageOf(page, 'recordings', {
@@ -103,13 +105,14 @@ export const recordingRoutes =
       },
     } as const;
 
-    let downloads = 0;
+    const downloading = new Set<UserId>();
     app.get('/recordings/:id/frames', frames, async ({ params, user, deadline }, reply) => {
       const id = idIn(params);
-      if (downloads >= DOWNLOADS_MAX) throw new AppError('too_many_downloads');
-      downloads++;
+      if (downloading.has(user.sub) || downloading.size >= DOWNLOADS_MAX)
+        throw new AppError('too_many_downloads');
+      downloading.add(user.sub);
       const found = await readSpeech(database, deadline, { user: user.sub, access }, id).finally(() => {
-        downloads--;
+        downloading.delete(user.sub);
       });
       if (found === null) throw new AppError('recording_not_found');
       if (found === 'erased') throw new AppError('recording_erased');

@@ -103,12 +103,20 @@ export const Time = (description: string) =>
 
 export const TimeInQuery = (description: string) => Type.Optional(Time(description));
 
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
+const TIME = /^(\d{4}-\d\d-\d\d)T([01]\d|2[0-3]):[0-5]\d(:[0-5]\d(\.\d+)?)?(Z|[+-]\d\d:\d\d)$/;
 
 /** Unix time (ms). null: no time with a zone, or one before 1970. */
 export function readTime(text: string): number | null {
-  const atMs = TIME.test(text) ? Date.parse(text) : Number.NaN;
+  const [, day = ''] = TIME.exec(text) ?? [];
+  // JavaScript reads the 30th of February as a day in March.
+  if (day === '' || !isDay(day)) return null;
+  const atMs = Date.parse(text);
   return atMs >= 0 ? Math.floor(atMs) : null;
+}
+
+function isDay(day: string): boolean {
+  const at = new Date(`${day}T00:00:00Z`);
+  return !Number.isNaN(at.getTime()) && at.toISOString().startsWith(day);
 }
 
 /** The span in a query, in Unix time (ms). Refuses one that ends before it begins. */

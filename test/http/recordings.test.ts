@@ -272,3 +272,28 @@ t.test('the amount of stored speech is that of the parts there are', async (t) =
   t.ok(bytes > 0);
   t.equal(estimated, bytes, 'of a table this small each page is read');
 });
+
+t.test('a time that no calendar has is refused, and a user names its talkgroup', async (t) => {
+  const { talkgroup } = await given();
+  for (const since of ['2026-02-30T10:00:00Z', '2026-01-01T24:00:00Z', '2026-13-01T00:00:00Z']) {
+    const { status } = await s.admin.call('GET', `/recordings?talkgroup_id=${talkgroup}&since=${since}`);
+    t.equal(status, 400, since);
+  }
+  const late = '9999-12-31T23:59:59-23:59';
+  t.match(await s.admin.get(`/recordings/missed?since=${late}`), { since: /^20/, talkgroups: [] });
+  const user = await s.person('names-none');
+  t.equal((await user.call('GET', '/recordings')).status, 400);
+});
+
+t.test('a user reads one recording at a time, and takes no place of others', async (t) => {
+  const { id } = await given();
+  const statuses = await Promise.all(
+    Array.from({ length: 12 }, async () => (await framesOf(s.admin, id)).status),
+  );
+  t.ok(statuses.includes(200), statuses.join());
+  t.ok(
+    statuses.every((status) => status === 200 || status === 429),
+    statuses.join(),
+  );
+  t.equal((await framesOf(s.admin, id)).status, 200, 'its place is free again');
+});

@@ -9,7 +9,7 @@ const PAYLOAD_BYTES_MAX = 0xffff;
 const STEP_MAX = 0x8000;
 /** A piece of a burst is not longer. */
 const LENGTH_MS_MAX = 600_000;
-/** Frames that waited for the floor were said before their recording began. */
+/** A recording begins with the grant. Frames that waited for it were said up to so long before (ms). */
 const BEFORE_MS = 1_000;
 
 /** `sequence`: periods, unwrapped. `atMs`: due so long after the first frame (ms). */

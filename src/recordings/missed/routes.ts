@@ -26,7 +26,8 @@ export const missedRoutes =
     } as const;
 
     app.get('/recordings/missed', missed, async ({ query, user, deadline }, reply) => {
-      const since = Math.max(readTime(query.since) ?? 0, Date.now() - BACK_MS_MAX);
+      const nowMs = Date.now();
+      const since = Math.max(Math.min(readTime(query.since) ?? 0, nowMs), nowMs - BACK_MS_MAX);
       const until = query.until === undefined ? null : readTime(query.until);
       const talkgroups = await missedRecordings(
         database,

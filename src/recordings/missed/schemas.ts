@@ -19,7 +19,7 @@ export const MissedList = Type.Object(
         talkgroup_id: Id,
         recordings: Count(`Recordings of others. ${COUNT_MAX} means ${COUNT_MAX} or more.`, 1),
         emergencies: Count(
-          `All of them with an open emergency of their talker. ${COUNT_MAX} means ${COUNT_MAX} or more.`,
+          `Recordings of others with an open emergency of their talker, also beyond the first ${COUNT_MAX}. ${COUNT_MAX} means ${COUNT_MAX} or more.`,
           0,
         ),
         first_at: Timestamp,
@@ -46,6 +46,8 @@ export const MissedList = Type.Object(
 );
 
 export const MissedQuery = Type.Object({
-  since: Time('When the caller last had live audio. Recordings that began then or later count.'),
+  since: Time(
+    'When the caller last had live audio, at most 24 h back. Recordings that began then or later count. A call that began before is left out, also when the connection broke in it.',
+  ),
   until: Type.Optional(Time('When it had live audio again. Without it until now.')),
 });
