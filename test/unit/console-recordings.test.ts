@@ -2,16 +2,21 @@
 import { signal } from '@preact/signals';
 import fc from 'fast-check';
 import t from 'tap';
+import { recordingKeysWith } from '../../src/client/encryption/recorded.js';
 import type { MissedRecordings, Recording } from '../../src/client/recordings/types.js';
 import { RestError } from '../../src/client/rest.js';
 import { closedBecause, speechOf } from '../../src/console/recordings/closed.js';
 import { fileNameOf } from '../../src/console/recordings/file-name.js';
+import { recordingKeys } from '../../src/console/recordings/keys.js';
 import { type Absence, createMissed } from '../../src/console/recordings/missed.js';
 import { oldestFirst } from '../../src/console/recordings/oldest-first.js';
 import { createPlaylist, type Speech } from '../../src/console/recordings/playlist.js';
 import { createTab, queryOf, type Search } from '../../src/console/recordings/state.js';
 import { wordsOf } from '../../src/console/recordings/words.js';
 import type { HowOver } from '../../src/console/replay/state.js';
+import { SUITE } from '../../src/protocol/encryption.js';
+import { ENCRYPTED, type Frame } from '../../src/protocol/frame.js';
+import { nodePrimitives } from '../../src/protocol/node-primitives.js';
 import { turn } from '../helpers/client/fakes.js';
 import { recordingOf } from '../helpers/client/recording.js';
 
@@ -311,17 +316,89 @@ t.test('a file is named by talkgroup, time and talker, for every system', async 
   );
 });
 
+const crypto = { suite: SUITE, epoch: 9, salt: 'AAAA' };
+
 t.test('what cannot be played says why, before it is loaded where that is known', async (t) => {
-  const crypto = { suite: 1, salt: '' } as never;
-  t.equal(closedBecause(recordingOf(), false), null);
-  t.match(closedBecause(recordingOf({ crypto }), false), /no key/);
-  t.equal(closedBecause(recordingOf({ crypto }), true), null);
-  t.match(closedBecause(recordingOf({ erased_at: '2026-11-25T15:00:00Z' }), true), /erased/);
+  const [none, holder] = [
+    { isHolder: false, isAdmin: false },
+    { isHolder: true, isAdmin: false },
+  ];
+  t.equal(closedBecause(recordingOf(), none), null);
+  t.match(closedBecause(recordingOf({ crypto }), none), /before this browser was accepted as a key holder/);
+  t.match(closedBecause(recordingOf({ crypto }), { ...none, isAdmin: true }), /no key for it until/);
+  t.equal(closedBecause(recordingOf({ crypto }), holder), null);
+  t.match(closedBecause(recordingOf({ erased_at: '2026-11-25T15:00:00Z' }), holder), /erased/);
   const codec = { name: 'codec2', sample_rate: 8_000, frame_ms: 40 };
-  t.match(closedBecause(recordingOf({ codec }), true), /codec2/);
+  t.match(closedBecause(recordingOf({ codec }), holder), /codec2/);
   t.match(speechOf({ frames: [], unopened: {} }), /No speech/);
   t.match(speechOf({ frames: [], unopened: { encrypted: 3 } }), /no key/);
+  t.match(speechOf({ frames: [], unopened: { no_key: 3 } }), /before this browser was accepted/);
   t.strictSame(speechOf({ frames: [frame as never], unopened: { changed: 3 } }), [frame]);
+});
+
+const sealed = { flags: ENCRYPTED, sequence: 0, payload: new Uint8Array(40) } as Frame; // what opening reads of it
+
+/** Keys over a database of the test and a service that answers with this failure. */
+function keysOf({
+  isHolder = true,
+  holderId = 'own' as string | null,
+  isBroken = false,
+  failure = new RestError(404, 'x', null, 'recording_key_not_found'),
+} = {}) {
+  const log: string[] = [];
+  const keys = recordingKeys({
+    userId: 'ann',
+    rest: {
+      async get(path) {
+        log.push(path);
+        throw failure;
+      },
+    },
+    isHolder: () => isHolder,
+    async openDatabase() {
+      log.push('open');
+      if (isBroken) throw new Error('a private window');
+      return {
+        async registered(userId) {
+          log.push(`holder of ${userId}`);
+          return holderId === null ? null : { holderId, publicKey: new Uint8Array(65), pair: {} as never };
+        },
+        close: () => log.push('close'),
+      };
+    },
+    async loadCryptography() {
+      log.push('load');
+      return { recordingKeysFor: (options) => recordingKeysWith(nodePrimitives, options) };
+    },
+  });
+  return { keys, log };
+}
+
+t.test('without a holder in this browser each frame has no key, and no cryptography is loaded', async (t) => {
+  for (const [given, expected] of [
+    [{ isHolder: false }, []],
+    [{ holderId: null }, ['open', 'holder of ann', 'close']],
+    [{ isBroken: true }, ['open']],
+  ] as const) {
+    const { keys, log } = keysOf(given);
+    const open = await keys.opener(recordingOf({ crypto }));
+    t.equal(open(sealed), 'no_key');
+    t.strictSame(log, expected);
+  }
+});
+
+t.test('a holder asks for the key of the recording, and says whether it is lost to all', async (t) => {
+  const recording = recordingOf({ crypto });
+  const { keys, log } = keysOf();
+  t.equal((await keys.opener(recording))(sealed), 'no_key');
+  const path = `/recordings/${recording.recording_id}/key?holder_id=own`;
+  t.strictSame(log, ['open', 'holder of ann', 'close', 'load', path]);
+  const lost = keysOf({ failure: new RestError(410, 'x', null, 'recording_key_lost') });
+  await t.rejects(lost.keys.opener(recording), { code: 'recording_key_lost' });
+  const busy = keysOf({ failure: new RestError(503, 'x', 1, 'unavailable') });
+  await t.rejects(busy.keys.opener(recording), { code: 'unavailable' });
+  const unannounced = keysOf();
+  t.equal((await unannounced.keys.opener(recordingOf()))(sealed), 'unannounced');
 });
 
 t.test('a search without text asks for all, and times are local', async (t) => {
@@ -375,6 +452,7 @@ t.test('failures have words of their own', async (t) => {
     [new RestError(404, 'x', null, 'talkgroup_not_found'), /may not hear/],
     [new RestError(409, 'x', null, 'recording_held'), /legal hold/],
     [new RestError(410, 'x', null, 'recording_erased'), /erased/],
+    [new RestError(410, 'x', null, 'recording_key_lost'), /key was destroyed/],
     [new RestError(403, 'x'), /may not hear/],
     [new RestError(429, 'x'), /too much to do/],
     [new RestError(400, 'limit must be'), /400: limit must be/],

@@ -177,7 +177,6 @@ export function createDesk(account: Account, config: Config): Desk {
     { isConnected, isSilent },
   );
   const calls = createLaterReplay({ link, sound, talkgroups, talking, settings });
-  const recordings = createLaterRecordings({ account, connection, talkgroups, soundState, settings, calls });
   followSilence({ level: microphone.level, states: talking.states, isSilent }, systemClock);
   const keys = createKeys({
     rest: account.rest,
@@ -187,6 +186,8 @@ export function createDesk(account: Account, config: Config): Desk {
     forget: () => link.send({ kind: 'forget_holder' }),
   });
   link.onMessage(keys.message);
+  const parts = { account, connection, talkgroups, soundState, settings, calls, keys };
+  const recordings = createLaterRecordings(parts);
   const { jitterMs } = settings.settings.peek();
   const { token, userId } = account;
   link.send({ kind: 'start', url: config.ws_url, rest: location.origin, token, userId, jitterMs });

@@ -6,14 +6,18 @@ import { recordings as words } from './texts.js';
 
 const { closed, failed } = words;
 
-/** Before it is loaded, because the service notes who listened. null: it may be played. */
+/**
+ * Before it is loaded, because the service notes who listened. null: it may be played. `isHolder`: this browser is an accepted
+ * key holder.
+ */
 export function closedBecause(
   { erased_at, codec, crypto }: Pick<Recording, 'erased_at' | 'codec' | 'crypto'>,
-  hasKeys: boolean,
+  { isHolder, isAdmin }: { isHolder: boolean; isAdmin: boolean },
 ): string | null {
   if (erased_at !== null) return failed.recording_erased;
   if (!isOpus(codec)) return closed.codec(codec?.name ?? '');
-  return crypto !== undefined && !hasKeys ? closed.encrypted : null;
+  if (crypto === undefined || isHolder) return null;
+  return isAdmin ? closed.notAccepted : closed.no_key;
 }
 
 /** The frames, or in words why there are none. A recording of which some frames are closed is played without those. */

@@ -1,9 +1,11 @@
 // Opens the recordings of the page: the client, the playback, the missed calls, and what the console says of them.
 import { computed, type ReadonlySignal, type Signal, signal } from '@preact/signals';
+import { openHolderDatabase } from '../../client/encryption/holder-database.js';
 import { createRecordings, type Recordings } from '../../client/recordings/recordings.js';
 import type { OpenedRecording, Recording } from '../../client/recordings/types.js';
 import { show } from '../app/places.js';
 import type { Account } from '../app/session.js';
+import type { Keys } from '../keys/state.js';
 import type { LaterReplay } from '../replay/later.js';
 import { replay as replayWords } from '../replay/texts.js';
 import type { SettingsState } from '../settings/state.js';
@@ -28,6 +30,7 @@ export type RecordingsParts = {
   soundState: ReadonlySignal<unknown>;
   settings: SettingsState;
   calls: LaterReplay;
+  keys: Pick<Keys, 'phase'>;
 };
 
 export type DeskRecordings = {
@@ -69,11 +72,20 @@ export function openRecordings({
   soundState,
   settings,
   calls,
+  keys,
 }: RecordingsParts): DeskRecordings {
-  const keys = recordingKeys();
+  const isHolder = () => keys.phase.value === 'accepted';
   const names = createNames(() => settings.settings.peek().is24Hour);
-  const client = createRecordings({ rest: account.rest, ...(keys !== null && { keys }) });
-  const closed = (recording: Recording) => closedBecause(recording, keys !== null);
+  const client = createRecordings({
+    rest: account.rest,
+    keys: recordingKeys({
+      ...{ userId: account.userId, rest: account.rest, isHolder },
+      openDatabase: () => openHolderDatabase(),
+      loadCryptography: async () => (await import('./cryptography.js')).recordingCryptography,
+    }),
+  });
+  const isAdmin = account.role === 'admin';
+  const closed = (recording: Recording) => closedBecause(recording, { isHolder: isHolder(), isAdmin });
   /** null: the code did not come. */
   const replay = computed(() => calls.replay.value);
   let turn: Promise<unknown> = Promise.resolve();

@@ -176,7 +176,7 @@ function PlayButton({ recording, now, state, call, reason, said }: PlayProps) {
       title={isOff ? reason : name}
       aria-disabled={isOff}
       onClick={async () => {
-        if (isOff) return;
+        if (isOff) return said(reason); // on a phone there are no tooltips
         if (state === 'loading') return now.playlist.stop();
         if (state !== 'idle') return now.pause(state === 'playing');
         const failed = await now.play(recording);

@@ -72,7 +72,10 @@ export const recordings = {
   loading: (call: string) => `Loading ${call}`,
   closed: {
     encrypted: 'Encrypted. This browser has no key for it.',
-    no_key: 'Encrypted. This browser has no key for it.',
+    /** For administrators the time of acceptance does not count. */
+    notAccepted: 'Encrypted. This browser has no key for it until it is accepted as a key holder.',
+    no_key:
+      'Encrypted. Recordings from before this browser was accepted as a key holder cannot be opened here.',
     old_epoch: 'Encrypted. Its key is too old for this browser.',
     keys_behind: 'Encrypted. The keys of the service are older than those that this browser has used.',
     suite: 'Encrypted in a way that this console does not know.',
@@ -87,6 +90,7 @@ export const recordings = {
   failed: {
     recording_not_found: 'This recording does not exist any more, or you may not hear it.',
     recording_erased: 'This recording was erased.',
+    recording_key_lost: 'Encrypted, and its key was destroyed. It cannot be opened any more.',
     recording_held: 'A legal hold keeps this recording.',
     outcome_unknown: 'The service did not say whether it is done. Search again.',
     talkgroup_not_found: 'You may not hear the recordings of this talkgroup.',

@@ -6,6 +6,7 @@ const { failed } = words;
 type Coded = Exclude<keyof typeof failed, 'noAnswer' | 'loggedOut' | 'forbidden' | 'busy' | 'other'>;
 const codes: ReadonlySet<string> = new Set<Coded>([
   ...(['recording_not_found', 'recording_erased', 'recording_held'] as const),
+  ...(['recording_key_lost'] as const),
   ...(['outcome_unknown', 'talkgroup_not_found'] as const),
 ]);
 
