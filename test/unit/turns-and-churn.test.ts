@@ -163,6 +163,9 @@ t.test('pings keep their rate where turns are long, and none are made good later
   await turns(20, 100); // 100 ms of pings, a fifth of all, are due in each
   t.ok(pings > 0.6 * 20 * 0.2 * listeners, `${pings} pings`);
   pings = 0;
+  const fromMs = performance.now();
   await turns(3, 0);
-  t.ok(pings <= 0.4 * listeners, `${pings} pings made good`);
+  // On a machine that stands still meanwhile more are due.
+  const dueMax = (0.4 + (performance.now() - fromMs) / 500) * listeners;
+  t.ok(pings <= dueMax, `${pings} pings, of ${Math.round(dueMax)} that may be due`);
 });
