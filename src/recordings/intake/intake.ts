@@ -18,6 +18,8 @@ export type Store = (stored: Stored) => Promise<void>;
 /** Audio, and parts or further rows, of one statement. */
 const STATEMENT_BYTES = 256 * 1024;
 const STATEMENT_PARTS = 200;
+/** Rows of the statement behind one that had to be stored one by one. */
+const FEW_ROWS = 8;
 /** Between the starts of two statements (ms). */
 const GATHER_MS = 20;
 /** Until the next attempt (ms), doubled up to the second. */
@@ -51,6 +53,9 @@ interface Waiting {
   readonly done: (bytes: number) => void;
 }
 
+/** Of one statement, or of its steps. `some`: a refusal came behind others that were answered. */
+type Pass = 'done' | 'some' | 'refused';
+
 export type Intake = ReturnType<typeof createIntake>;
 
 export function createIntake(options: IntakeOptions) {
@@ -70,6 +75,7 @@ export function createIntake(options: IntakeOptions) {
   const gone = new Set<string>();
   let waitingBytes = 0;
   let partsMax = STATEMENT_PARTS;
+  let rowsMax = STATEMENT_PARTS;
   let isStoring = false;
   let isClosed = false;
   let isBehind = false;
@@ -132,9 +138,9 @@ export function createIntake(options: IntakeOptions) {
     let againMs = firstAgainMs;
     while ((rows.size > 0 || parts.length > 0) && !isClosed) {
       const startedAtMs = nowMs();
-      if (await storeSome()) {
-        againMs = firstAgainMs;
-        partsMax = Math.min(STATEMENT_PARTS, partsMax * 2);
+      const pass = await storeSome();
+      if (pass !== 'refused') againMs = firstAgainMs;
+      if (pass === 'done') {
         await rest(Math.max(0, startedAtMs + gatherMs - nowMs()));
         continue;
       }
@@ -165,8 +171,7 @@ export function createIntake(options: IntakeOptions) {
 
   const oldestWaitingMs = () => (parts[0] === undefined ? 0 : nowMs() - parts[0].sinceMs);
 
-  /** false: it must be tried again. */
-  async function storeSome(): Promise<boolean> {
+  async function storeSome(): Promise<Pass> {
     const taken = takeParts();
     const ofRows = takeRows(taken);
     try {
@@ -175,12 +180,17 @@ export function createIntake(options: IntakeOptions) {
       // A refusal: the database is away or slow, and it may have happened. Repeating it changes nothing.
       if (error instanceof AppError) {
         partsMax = Math.max(1, Math.floor(partsMax / 2));
-        return false;
+        return 'refused';
       }
+      // The next one would fail again as a whole when a refusal comes before the culprit.
+      partsMax = 1;
+      rowsMax = FEW_ROWS;
       return await storeOneByOne(taken, ofRows, error);
     }
     settle(taken, ofRows);
-    return true;
+    partsMax = Math.min(STATEMENT_PARTS, partsMax * 2);
+    rowsMax = Math.min(STATEMENT_PARTS, rowsMax * 2);
+    return 'done';
   }
 
   /** After an error that is no refusal: each by itself, so that only the culprit is lost. An end waits for its parts. */
@@ -188,31 +198,35 @@ export function createIntake(options: IntakeOptions) {
     taken: readonly Waiting[],
     ofRows: readonly Row[],
     error: unknown,
-  ): Promise<boolean> {
-    if (taken.length + ofRows.length === 1) return giveUp(taken, ofRows, error);
+  ): Promise<Pass> {
+    if (taken.length + ofRows.length === 1) {
+      giveUp(taken, ofRows, error);
+      return 'done';
+    }
     const ids = new Set(taken.map(({ part }) => part.id));
     const steps: { readonly parts: readonly Waiting[]; readonly rows: readonly Row[] }[] = [
       ...ofRows.map((row) => ({ parts: [], rows: [ids.has(row.id) ? begun(row) : row] })),
       ...taken.map((one) => ({ parts: [one], rows: [] })),
     ];
+    let pass: Pass = 'refused';
     for (const step of steps) {
       if (step.parts.some((one) => one !== parts[0])) continue; // it was lost with its row
       try {
         await store({ rows: step.rows, parts: step.parts.map(({ part }) => part) });
         settle(step.parts, step.rows);
       } catch (error) {
-        if (error instanceof AppError) return false;
+        if (error instanceof AppError) return pass;
         giveUp(step.parts, step.rows, error);
       }
+      pass = 'some';
     }
-    return true;
+    return 'done';
   }
 
-  function giveUp(taken: readonly Waiting[], ofRows: readonly Row[], error: unknown): boolean {
+  function giveUp(taken: readonly Waiting[], ofRows: readonly Row[], error: unknown): void {
     log.error({ err: error, parts: taken.length, recordings: ofRows.length }, 'recorded speech not stored');
     for (const one of parts.splice(0, taken.length)) lose(one, 'failed');
     for (const { id } of ofRows) giveUpRow(id);
-    return true;
   }
 
   function settle(taken: readonly Waiting[], ofRows: readonly Row[]): void {
@@ -265,7 +279,7 @@ export function createIntake(options: IntakeOptions) {
       if (row !== undefined) found.push(isComplete(row) ? withFailures(row) : begun(row));
     }
     for (const row of rows.values()) {
-      if (found.length >= STATEMENT_PARTS) break;
+      if (found.length >= rowsMax) break;
       if (!takenOf.has(row.id) && (row.lost === undefined || isComplete(row))) found.push(withFailures(row));
     }
     return found;
