@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../errors.js';
 import type { Batch, Loss, Lost, Part } from '../../protocol/recording-batch.js';
+import { Pace } from './pace.js';
 import { begun, merged, type Row } from './row.js';
 
 /** What one statement stores. */
@@ -15,16 +16,10 @@ export interface Stored {
 /** Resolves after commit. Storing the same twice changes nothing. */
 export type Store = (stored: Stored) => Promise<void>;
 
-/** Audio, and parts or further rows, of one statement. */
+/** Audio of one statement. */
 const STATEMENT_BYTES = 256 * 1024;
-const STATEMENT_PARTS = 200;
-/** Rows of the statement behind one that had to be stored one by one. */
-const FEW_ROWS = 8;
 /** Between the starts of two statements (ms). */
 const GATHER_MS = 20;
-/** Until the next attempt (ms), doubled up to the second. */
-const AGAIN_MS = 250;
-const AGAIN_MS_MAX = 5_000;
 /** Recordings that wait for their row. Beyond it whole bursts are lost. */
 const ROWS_MAX = 20_000;
 /** A warning once an episode, when the oldest part waits for so long (ms). */
@@ -53,14 +48,11 @@ interface Waiting {
   readonly done: (bytes: number) => void;
 }
 
-/** Of one statement, or of its steps. `some`: a refusal came behind others that were answered. */
-type Pass = 'done' | 'some' | 'refused';
-
 export type Intake = ReturnType<typeof createIntake>;
 
 export function createIntake(options: IntakeOptions) {
   const { store, isFull, log, nowMs = () => performance.now(), gatherMs = GATHER_MS } = options;
-  const { againMs: firstAgainMs = AGAIN_MS } = options;
+  const pace = new Pace(options.againMs);
   const rows = new Map<string, Row>();
   const parts: Waiting[] = [];
   const counts: RecorderCounts = {
@@ -74,8 +66,6 @@ export function createIntake(options: IntakeOptions) {
   /** Recordings under way that have no row and get none: their speech could neither be heard nor deleted. */
   const gone = new Set<string>();
   let waitingBytes = 0;
-  let partsMax = STATEMENT_PARTS;
-  let rowsMax = STATEMENT_PARTS;
   let isStoring = false;
   let isClosed = false;
   let isBehind = false;
@@ -135,18 +125,14 @@ export function createIntake(options: IntakeOptions) {
 
   async function storeAll(): Promise<void> {
     isStoring = true;
-    let againMs = firstAgainMs;
     while ((rows.size > 0 || parts.length > 0) && !isClosed) {
       const startedAtMs = nowMs();
-      const pass = await storeSome();
-      if (pass !== 'refused') againMs = firstAgainMs;
-      if (pass === 'done') {
+      if (await storeSome()) {
         await rest(Math.max(0, startedAtMs + gatherMs - nowMs()));
         continue;
       }
       tellBehind();
-      await rest(againMs);
-      againMs = Math.min(AGAIN_MS_MAX, againMs * 2);
+      await rest(pace.againMs());
     }
     isStoring = false;
     idle();
@@ -171,7 +157,8 @@ export function createIntake(options: IntakeOptions) {
 
   const oldestWaitingMs = () => (parts[0] === undefined ? 0 : nowMs() - parts[0].sinceMs);
 
-  async function storeSome(): Promise<Pass> {
+  /** false: it must be tried again. */
+  async function storeSome(): Promise<boolean> {
     const taken = takeParts();
     const ofRows = takeRows(taken);
     try {
@@ -179,18 +166,15 @@ export function createIntake(options: IntakeOptions) {
     } catch (error) {
       // A refusal: the database is away or slow, and it may have happened. Repeating it changes nothing.
       if (error instanceof AppError) {
-        partsMax = Math.max(1, Math.floor(partsMax / 2));
-        return 'refused';
+        pace.refused();
+        return false;
       }
-      // The next one would fail again as a whole when a refusal comes before the culprit.
-      partsMax = 1;
-      rowsMax = FEW_ROWS;
+      pace.oneByOne();
       return await storeOneByOne(taken, ofRows, error);
     }
     settle(taken, ofRows);
-    partsMax = Math.min(STATEMENT_PARTS, partsMax * 2);
-    rowsMax = Math.min(STATEMENT_PARTS, rowsMax * 2);
-    return 'done';
+    pace.whole();
+    return true;
   }
 
   /** After an error that is no refusal: each by itself, so that only the culprit is lost. An end waits for its parts. */
@@ -198,35 +182,33 @@ export function createIntake(options: IntakeOptions) {
     taken: readonly Waiting[],
     ofRows: readonly Row[],
     error: unknown,
-  ): Promise<Pass> {
-    if (taken.length + ofRows.length === 1) {
-      giveUp(taken, ofRows, error);
-      return 'done';
-    }
+  ): Promise<boolean> {
+    if (taken.length + ofRows.length === 1) return giveUp(taken, ofRows, error);
     const ids = new Set(taken.map(({ part }) => part.id));
     const steps: { readonly parts: readonly Waiting[]; readonly rows: readonly Row[] }[] = [
       ...ofRows.map((row) => ({ parts: [], rows: [ids.has(row.id) ? begun(row) : row] })),
       ...taken.map((one) => ({ parts: [one], rows: [] })),
     ];
-    let pass: Pass = 'refused';
     for (const step of steps) {
       if (step.parts.some((one) => one !== parts[0])) continue; // it was lost with its row
       try {
         await store({ rows: step.rows, parts: step.parts.map(({ part }) => part) });
         settle(step.parts, step.rows);
+        pace.answered();
       } catch (error) {
-        if (error instanceof AppError) return pass;
+        if (error instanceof AppError) return false;
         giveUp(step.parts, step.rows, error);
       }
-      pass = 'some';
     }
-    return 'done';
+    return true;
   }
 
-  function giveUp(taken: readonly Waiting[], ofRows: readonly Row[], error: unknown): void {
+  function giveUp(taken: readonly Waiting[], ofRows: readonly Row[], error: unknown): boolean {
     log.error({ err: error, parts: taken.length, recordings: ofRows.length }, 'recorded speech not stored');
     for (const one of parts.splice(0, taken.length)) lose(one, 'failed');
     for (const { id } of ofRows) giveUpRow(id);
+    pace.answered();
+    return true;
   }
 
   function settle(taken: readonly Waiting[], ofRows: readonly Row[]): void {
@@ -261,7 +243,7 @@ export function createIntake(options: IntakeOptions) {
     const taken: Waiting[] = [];
     let bytes = 0;
     for (const one of parts) {
-      if (taken.length === partsMax || bytes >= STATEMENT_BYTES) break;
+      if (taken.length === pace.partsMax || bytes >= STATEMENT_BYTES) break;
       bytes += one.part.bytes.byteLength;
       taken.push(one);
     }
@@ -279,7 +261,7 @@ export function createIntake(options: IntakeOptions) {
       if (row !== undefined) found.push(isComplete(row) ? withFailures(row) : begun(row));
     }
     for (const row of rows.values()) {
-      if (found.length >= rowsMax) break;
+      if (found.length >= pace.rowsMax) break;
       if (!takenOf.has(row.id) && (row.lost === undefined || isComplete(row))) found.push(withFailures(row));
     }
     return found;
