@@ -3,7 +3,7 @@ import type { TalkgroupId, UserId } from '../ids.js';
 import type { Codec, Crypto } from './bodies.js';
 import type { EndCode } from './codes.js';
 
-/** Why frames that were relayed are not stored. The last two are told by who stores. */
+/** Why frames that were relayed are not stored. `too_many`: bursts of one user. The last two are told by who stores. */
 export const losses = ['memory_full', 'too_long', 'too_many', 'storage_full', 'failed'] as const;
 export type Loss = (typeof losses)[number];
 export type Lost = Partial<Record<Loss, number>>;

@@ -38,7 +38,7 @@ export const Recording = Type.Object(
     ),
     missing_because: Type.Record(Type.String(), Type.Integer(), {
       description:
-        'Missing frames by reason. `memory_full`: the memory for speech that waits was full. `storage_full`: the amount of `RECORDING_GB` was reached. `failed`: the database did not accept them. `erased`: an administrator erased them. The reason of some frames may be unknown.',
+        'Missing frames by reason. `memory_full`: the memory for speech that waits was full. `storage_full`: the amount of `RECORDING_GB` was reached. `failed`: the database did not accept them. `too_many`: the user had too many bursts when this one began, and it was recorded once it had lasted 1 s. `erased`: an administrator erased them. The reason of some frames may be unknown.',
     }),
     code: Nullable(
       Type.String({

@@ -139,6 +139,45 @@ t.test('one row that cannot be stored takes no other along when the database was
   t.equal(world.intake.figures().burstsLost, 1);
 });
 
+t.test('behind a refusal among single steps statements are small, and the wait does not grow', async (t) => {
+  const againMs = 1_007;
+  const waits: number[] = [];
+  const real = globalThis.setTimeout;
+  t.teardown(() => {
+    globalThis.setTimeout = real;
+  });
+  // A pause of the intake ends at once. Only its length counts.
+  globalThis.setTimeout = ((run: () => void, ms: number) => {
+    if (ms >= againMs) waits.push(ms);
+    return real(run, ms >= againMs ? 0 : ms);
+  }) as typeof setTimeout;
+  const sizes: number[] = [];
+  const rows = new Set<string>();
+  let steps = 0;
+  const intake = createIntake({
+    async store(given) {
+      const size = given.rows.length + given.parts.length;
+      sizes.push(size);
+      if (given.rows.some(({ id }) => id === 'r90')) throw new Error('not storable');
+      if (size === 1 && rows.size < 60 && ++steps % 10 === 0) throw new AppError('database_unavailable');
+      if (size > 8 && rows.size < 90) throw new Error('not whole');
+      for (const { id } of given.rows) rows.add(id);
+    },
+    ...{ isFull: () => false, log: { info() {}, warn() {}, error() {} }, gatherMs: 0, againMs },
+  });
+  const heads = Array.from({ length: 100 }, (_, index) => tail(`r${index}`, 0));
+  intake.take(batch({ heads }), () => {});
+  await eventually(() => {
+    if (intake.figures().rowsWaiting > 0) throw new Error('they wait');
+  });
+  t.equal(rows.size, 99);
+  t.equal(intake.figures().burstsLost, 1);
+  t.equal(sizes[0], 100);
+  t.equal(sizes[11], 8, 'behind nine steps and a refusal');
+  t.ok(waits.length > 0);
+  t.same(new Set(waits), new Set([againMs]));
+});
+
 t.test('what each relay of a moved burst lost is kept beside that of the other', async (t) => {
   const world = intakeInto({ deeds: ['late'], culprits: new Set(['a 9']) });
   world.intake.take(batch({ heads: [head('other')] }), () => {});

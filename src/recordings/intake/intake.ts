@@ -3,6 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { AppError } from '../../errors.js';
 import type { Batch, Loss, Lost, Part } from '../../protocol/recording-batch.js';
+import { Pace } from './pace.js';
 import { begun, merged, type Row } from './row.js';
 
 /** What one statement stores. */
@@ -15,14 +16,10 @@ export interface Stored {
 /** Resolves after commit. Storing the same twice changes nothing. */
 export type Store = (stored: Stored) => Promise<void>;
 
-/** Audio, and parts or further rows, of one statement. */
+/** Audio of one statement. */
 const STATEMENT_BYTES = 256 * 1024;
-const STATEMENT_PARTS = 200;
 /** Between the starts of two statements (ms). */
 const GATHER_MS = 20;
-/** Until the next attempt (ms), doubled up to the second. */
-const AGAIN_MS = 250;
-const AGAIN_MS_MAX = 5_000;
 /** Recordings that wait for their row. Beyond it whole bursts are lost. */
 const ROWS_MAX = 20_000;
 /** A warning once an episode, when the oldest part waits for so long (ms). */
@@ -55,7 +52,7 @@ export type Intake = ReturnType<typeof createIntake>;
 
 export function createIntake(options: IntakeOptions) {
   const { store, isFull, log, nowMs = () => performance.now(), gatherMs = GATHER_MS } = options;
-  const { againMs: firstAgainMs = AGAIN_MS } = options;
+  const pace = new Pace(options.againMs);
   const rows = new Map<string, Row>();
   const parts: Waiting[] = [];
   const counts: RecorderCounts = {
@@ -69,7 +66,6 @@ export function createIntake(options: IntakeOptions) {
   /** Recordings under way that have no row and get none: their speech could neither be heard nor deleted. */
   const gone = new Set<string>();
   let waitingBytes = 0;
-  let partsMax = STATEMENT_PARTS;
   let isStoring = false;
   let isClosed = false;
   let isBehind = false;
@@ -129,18 +125,14 @@ export function createIntake(options: IntakeOptions) {
 
   async function storeAll(): Promise<void> {
     isStoring = true;
-    let againMs = firstAgainMs;
     while ((rows.size > 0 || parts.length > 0) && !isClosed) {
       const startedAtMs = nowMs();
       if (await storeSome()) {
-        againMs = firstAgainMs;
-        partsMax = Math.min(STATEMENT_PARTS, partsMax * 2);
         await rest(Math.max(0, startedAtMs + gatherMs - nowMs()));
         continue;
       }
       tellBehind();
-      await rest(againMs);
-      againMs = Math.min(AGAIN_MS_MAX, againMs * 2);
+      await rest(pace.againMs());
     }
     isStoring = false;
     idle();
@@ -174,12 +166,14 @@ export function createIntake(options: IntakeOptions) {
     } catch (error) {
       // A refusal: the database is away or slow, and it may have happened. Repeating it changes nothing.
       if (error instanceof AppError) {
-        partsMax = Math.max(1, Math.floor(partsMax / 2));
+        pace.refused();
         return false;
       }
+      pace.oneByOne();
       return await storeOneByOne(taken, ofRows, error);
     }
     settle(taken, ofRows);
+    pace.whole();
     return true;
   }
 
@@ -200,6 +194,7 @@ export function createIntake(options: IntakeOptions) {
       try {
         await store({ rows: step.rows, parts: step.parts.map(({ part }) => part) });
         settle(step.parts, step.rows);
+        pace.answered();
       } catch (error) {
         if (error instanceof AppError) return false;
         giveUp(step.parts, step.rows, error);
@@ -212,6 +207,7 @@ export function createIntake(options: IntakeOptions) {
     log.error({ err: error, parts: taken.length, recordings: ofRows.length }, 'recorded speech not stored');
     for (const one of parts.splice(0, taken.length)) lose(one, 'failed');
     for (const { id } of ofRows) giveUpRow(id);
+    pace.answered();
     return true;
   }
 
@@ -247,7 +243,7 @@ export function createIntake(options: IntakeOptions) {
     const taken: Waiting[] = [];
     let bytes = 0;
     for (const one of parts) {
-      if (taken.length === partsMax || bytes >= STATEMENT_BYTES) break;
+      if (taken.length === pace.partsMax || bytes >= STATEMENT_BYTES) break;
       bytes += one.part.bytes.byteLength;
       taken.push(one);
     }
@@ -265,7 +261,7 @@ export function createIntake(options: IntakeOptions) {
       if (row !== undefined) found.push(isComplete(row) ? withFailures(row) : begun(row));
     }
     for (const row of rows.values()) {
-      if (found.length >= STATEMENT_PARTS) break;
+      if (found.length >= pace.rowsMax) break;
       if (!takenOf.has(row.id) && (row.lost === undefined || isComplete(row))) found.push(withFailures(row));
     }
     return found;

@@ -79,7 +79,7 @@ export function createRelay(options: RelayOptions): Relay {
   const { loadWindowMs: windowMsMax, loadPercent } = limits;
   const load = createLoad({ clock, windowMsMax, busyFrom: loadPercent / 100, hold: holding.follow });
   const bursts = new Bursts(() => pulse.wake());
-  const tapes = createTapes({ clock, memoryBytes: limits.recordingBytes, handOver: options.taped });
+  const tapes = createTapes({ clock, memoryBytes: limits.recordingBytes, handOver: options.taped, log });
   const onVerdicts = createOutcomes({
     ...{ fanout, counts, bursts, tapes, unixMs },
     talkOf: sessions.talkOf,

@@ -105,8 +105,11 @@ export class BurstTape implements Tape {
   /** The first frame of this piece that this relay relayed, and what it lost of the piece. 0: none yet. */
   private firstHere = 0;
   private lostHere = 0;
+  /** Frames of this piece in front of the first that it was given. They are counted already. */
+  private tooMany: number;
 
-  constructor(talk: Talk, deck: Deck, nowMs: number, { days, piece, from, at }: MovedTape) {
+  /** `tooMany`: frames that were relayed before, and not stored. */
+  constructor(talk: Talk, deck: Deck, nowMs: number, { days, piece, from, at }: MovedTape, tooMany = 0) {
     this.talk = talk;
     this.deck = deck;
     this.talkgroup = talk.talkgroup;
@@ -114,6 +117,8 @@ export class BurstTape implements Tape {
     this.piece = piece;
     this.pieceSinceMs = sinceMs(talk, at, nowMs);
     this.head = headOf(talk, talk, { days, piece, from, at });
+    this.tooMany = tooMany;
+    if (tooMany > 0) this.firstHere = from;
   }
 
   frame(view: DataView, index: number): void {
@@ -178,6 +183,7 @@ export class BurstTape implements Tape {
     this.pieceBytes = 0;
     this.firstHere = 0;
     this.lostHere = 0;
+    this.tooMany = 0;
     this.isHeadDue = true;
     const at = Math.round(talk.startedAt + nowMs - talk.startedAtMs);
     this.head = headOf(talk, talk, { days: head.days, piece: this.piece, from: talk.frames + 1, at });
@@ -195,10 +201,15 @@ export class BurstTape implements Tape {
 
   /** Of this piece, once. */
   private tellLost(): Shares {
-    const { firstHere, lostHere } = this;
-    if (lostHere === 0) return {};
-    this.deck.lose('memory_full', lostHere);
-    return { [firstHere]: { memory_full: lostHere } };
+    const { firstHere, lostHere, tooMany } = this;
+    if (lostHere === 0 && tooMany === 0) return {};
+    if (lostHere > 0) this.deck.lose('memory_full', lostHere);
+    return {
+      [firstHere]: {
+        ...(lostHere > 0 && { memory_full: lostHere }),
+        ...(tooMany > 0 && { too_many: tooMany }),
+      },
+    };
   }
 
   private close(): void {

@@ -4,6 +4,7 @@ import type { Batch, Part } from '../../../src/protocol/recording-batch.js';
 import { movedBurst, resume } from '../../../src/relay/floor/moved.js';
 import { Talk } from '../../../src/relay/floor/talk.js';
 import { Membership, Talkgroup, User } from '../../../src/relay/members/members.js';
+import { BurstTape } from '../../../src/relay/taping/tape.js';
 import { createTapes, type Tapes } from '../../../src/relay/taping/tapes.js';
 import { accountRow, talkgroupRow } from './rows.js';
 
@@ -15,6 +16,8 @@ export interface TapingRelay {
   readonly tapes: Tapes;
   readonly talkgroup: Talkgroup;
   readonly batches: Batch[];
+  /** Fields of its lines in the log. */
+  readonly told: object[];
   memberOf(name: string): Membership;
 }
 
@@ -24,11 +27,15 @@ export function tapingRelays(count: number, memoryBytes: number) {
   const clock = { nowMs: () => nowMs, unixMs: () => UNIX_MS + nowMs };
   const relays = Array.from({ length: count }, (): TapingRelay => {
     const batches: Batch[] = [];
+    const told: object[] = [];
     const talkgroup = new Talkgroup(talkgroupRow({ recording_days: 30 }));
     const members = new Map<string, Membership>();
     return {
-      tapes: createTapes({ clock, memoryBytes, handOver: (batch) => void batches.push(batch) }),
-      ...{ talkgroup, batches },
+      tapes: createTapes({
+        ...{ clock, memoryBytes, handOver: (batch) => void batches.push(batch) },
+        log: { info: (fields) => void told.push(fields) },
+      }),
+      ...{ talkgroup, batches, told },
       memberOf(name) {
         const member = members.get(name) ?? new Membership(new User(accountRow(name)), talkgroup, '');
         members.set(name, member);
@@ -61,11 +68,12 @@ const storedBy = new WeakMap<Tapes, number>();
 
 export type Burst = ReturnType<typeof burstAt>;
 
-/** A burst that begins at the relay, in a session and with a number of its own. */
+/** A burst that begins at the relay, in a session and with a number of its own. `isUrgent`: in an open emergency. */
 export function burstAt(
   relay: TapingRelay,
   { nowMs, unixMs }: { nowMs(): number; unixMs(): number },
   session: number,
+  isUrgent = false,
 ) {
   const name = `user ${session % 3}`;
   const frames: Buffer[] = [];
@@ -74,6 +82,7 @@ export function burstAt(
   talk.burst = session + 100;
   talk.startedAt = unixMs();
   talk.startedAtMs = nowMs();
+  if (isUrgent) talk.emergencyFlag = EMERGENCY;
   talk.tape = relay.tapes.begin(talk);
   const isTaped = talk.tape !== null;
 
@@ -91,6 +100,8 @@ export function burstAt(
     session,
     frames,
     isTaped,
+    /** Its frames are stored. */
+    isStored: () => talk.tape instanceof BurstTape,
     talk: () => talk,
     relay: () => at,
     inEmergency() {
