@@ -247,7 +247,7 @@ t.test('a look at whether there is speech is no download, and no answer is kept 
   });
 });
 
-t.test('who listens again within 10 minutes leaves one row', async (t) => {
+t.test('a user that listens again within 10 minutes leaves one row', async (t) => {
   const { id, row, stored } = await given();
   await store(stored);
   const bob = await s.person(`bob-${randomUUID()}`);
@@ -307,7 +307,7 @@ t.test('many reads are deleted step by step, and other recordings do not wait', 
   t.same(await s.sql`select from recording_reads where recording_id in ${s.sql([many, few, none])}`, []);
 });
 
-t.test('who joined late lists what it may hear, and nothing of the time before', async (t) => {
+t.test('a member that joined late lists what it may hear, and nothing of the time before', async (t) => {
   const [ann, bob, cid] = [
     await s.person('late-ann'),
     await s.person('late-bob'),

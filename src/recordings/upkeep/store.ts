@@ -2,6 +2,7 @@
 import type { Database } from '../../db/client.js';
 import type { Deadline } from '../../db/deadline.js';
 import { holdsLocked, isHeld, seesAllHolds } from '../holding/store.js';
+import { areReadsOf } from '../reading/store.js';
 
 /** In one statement, which takes some 30 ms. */
 export const DELETED_AT_ONCE = 500;
@@ -35,13 +36,15 @@ export async function deleteExpired(database: Database, deadline: Deadline): Pro
         limit ${DELETED_AT_ONCE} for update skip locked
       ), of_each as materialized (
         select old.id as recording_id, one.id from old cross join lateral (
-          select id from recording_reads where recording_id = old.id order by id limit ${READS_OF_EACH}
+          select id from recording_reads where ${areReadsOf(sql, sql`old.id`)}
+          order by recording_id, id limit ${READS_OF_EACH}
         ) one
       ), of_one as materialized (
         select one.id from (
-          select recording_id from of_each group by recording_id having count(*) = ${READS_OF_EACH} limit 1
+          select recording_id as id from of_each group by recording_id having count(*) = ${READS_OF_EACH} limit 1
         ) many cross join lateral (
-          select id from recording_reads where recording_id = many.recording_id order by id limit ${READS_OF_ONE}
+          select id from recording_reads where ${areReadsOf(sql, sql`many.id`)}
+          order by recording_id, id limit ${READS_OF_ONE}
         ) one
       ), listed as materialized (
         select id from of_each union select id from of_one
@@ -50,8 +53,8 @@ export async function deleteExpired(database: Database, deadline: Deadline): Pro
       ), bare as materialized (
         -- The sub-select keeps PostgreSQL from reading all reads of a recording.
         select old.id from old where (
-          select rest.id from recording_reads rest
-          where rest.recording_id = old.id and rest.id not in (select id from listed) limit 1) is null
+          select id from recording_reads where ${areReadsOf(sql, sql`old.id`)} and id not in (select id from listed)
+          order by recording_id, id limit 1) is null
       ), parts as (
         delete from recording_parts where recording_id in (select id from bare)
       ), rows as (
