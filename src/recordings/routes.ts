@@ -96,7 +96,7 @@ export const recordingRoutes =
       schema: {
         operationId: 'getRecordingFrames',
         summary: 'Hear a recording',
-        description: `The frames as they were relayed, encrypted ones as well. The service notes who listened. ${hears}`,
+        description: `The frames as they were relayed, encrypted ones as well. The service notes who listened, at most once in 10 minutes for each user. ${hears}`,
         tags,
         params: RecordingInPath,
         response: answersWithBytes(

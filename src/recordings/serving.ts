@@ -4,7 +4,7 @@ import type { Database } from '../db/client.js';
 import { deadlineIn, REQUEST_MS } from '../db/deadline.js';
 import { createIntake, type IntakeOptions, type RecorderCounts } from './intake/intake.js';
 import { storeRecordings } from './intake/store.js';
-import { DELETED_AT_ONCE, deleteErased, deleteExpired, storedBytes } from './upkeep/store.js';
+import { deleteErased, deleteExpired, storedBytes } from './upkeep/store.js';
 
 export interface ServingOptions {
   readonly config: { readonly RECORDING_GB: number };
@@ -56,9 +56,9 @@ export function openRecordings({ config, database, log }: ServingOptions) {
   async function repeated(deleteSome: typeof deleteExpired): Promise<number> {
     let count = 0;
     while (!isClosed) {
-      const some = await deleteSome(database, deadlineIn(REQUEST_MS));
-      count += some;
-      if (some < DELETED_AT_ONCE) break;
+      const deleted = await deleteSome(database, deadlineIn(REQUEST_MS));
+      count += deleted.count;
+      if (!deleted.hasMore) break;
       await delay(PAUSE_MS, undefined, { ref: false });
     }
     return count;

@@ -294,7 +294,7 @@ t.test('a hold waits for a deletion that has begun, and a deletion for a hold', 
   await s.sql.begin(async (sql) => {
     await sql`select from recording_parts where recording_id = ${first} for update`;
     deletion = deleteOld();
-    await eventually(() => waiting('delete from recording_parts'));
+    await eventually(() => waiting('where r.expires_at < now'));
     hold = holds(talkgroup_id).then((id) => {
       isAnswered = true;
       return id;

@@ -19,8 +19,10 @@ const { recorded, listOf, endedOf, framesOf } = recordedIn(s);
 const database: Database = openDatabase({ url: s.url, connections: 2, log: { info() {}, warn() {} } });
 t.teardown(() => database.close());
 const store = (stored: Stored) => storeRecordings(database, deadlineIn(10_000), stored);
-const deleteOld = async () =>
-  (await deleteExpired(database, deadlineIn(10_000))) + (await deleteErased(database, deadlineIn(10_000)));
+const deleteOld = async () => {
+  await deleteExpired(database, deadlineIn(10_000));
+  await deleteErased(database, deadlineIn(10_000));
+};
 
 let session = 4_000_000_000;
 
@@ -243,6 +245,141 @@ t.test('a look at whether there is speech is no download, and no answer is kept 
   t.match(await s.admin.call('GET', `/recordings/${randomUUID()}`), {
     ...{ status: 404, body: { error: 'recording not found' } },
   });
+});
+
+t.test('a user that listens again within 10 minutes leaves one row', async (t) => {
+  const { id, row, stored } = await given();
+  await store(stored);
+  const bob = await s.person(`bob-${randomUUID()}`);
+  await bob.post(`/talkgroups/${row.talkgroup_id}/join`);
+  await s.sql`update memberships set created_at = now() - interval '1 day' where user_id = ${bob.id}`;
+  const listen = async (...people: Person[]) => {
+    for (const person of people) t.equal((await framesOf(person, id)).frames.length, 2);
+    const reads = await s.sql`select reader_id from recording_reads where recording_id = ${id} order by id`;
+    return reads.map(({ reader_id }) => (reader_id === bob.id ? 'bob' : 'admin'));
+  };
+  const age = (ago: string) =>
+    s.sql`update recording_reads set at = now() - ${ago}::text::interval where recording_id = ${id} and reader_id = ${bob.id}`;
+  t.same(await listen(bob, bob, bob), ['bob']);
+  t.same(await listen(s.admin, bob, s.admin), ['bob', 'admin'], 'each reader for itself');
+  await age('9 minutes');
+  t.same(await listen(bob), ['bob', 'admin']);
+  await age('601 seconds');
+  t.same(await listen(bob, bob), ['bob', 'admin', 'bob']);
+  await s.sql`update recording_reads set of_key = true where recording_id = ${id}`;
+  t.same(await listen(bob, bob), ['bob', 'admin', 'bob', 'bob'], 'a row of a key is no row of frames');
+});
+
+t.test('many reads are deleted step by step, and other recordings do not wait', async (t) => {
+  const all = [await given(), await given(), await given(), await given()] as const;
+  for (const { stored } of all) await store(stored);
+  const [many, few, none, held] = all.map(({ id }) => id) as [string, string, string, string];
+  const read = (id: string, count: number) =>
+    s.sql`insert into recording_reads (reader_id, reader_name, recording_id)
+      select gen_random_uuid(), 'reader', ${id} from generate_series(1, ${count}::integer)`;
+  await Promise.all([read(many, 12_000), read(few, 4), read(held, 6)]);
+  const span = {
+    from: new Date(Date.now() - 60_000).toISOString(),
+    to: new Date(Date.now()).toISOString(),
+  };
+  await s.admin.post('/recordings/holds', { ...span, talkgroup_id: all[3].talkgroup, reason: 'x' });
+  const ids = [many, few, none, held];
+  await s.sql`update recordings set expires_at = now() - interval '61 minutes' where id in ${s.sql(ids)}`;
+  const left = async () => {
+    const rows = await s.sql<{ id: string; reads: number }[]>`
+      select id, (select count(*)::integer from recording_reads where recording_id = r.id) as reads
+      from recordings r where id in ${s.sql(ids)}`;
+    return new Map(rows.map(({ id, reads }) => [id, reads]));
+  };
+  let before = 12_000;
+  for (let isFirst = true; ; isFirst = false) {
+    const { count, hasMore } = await deleteExpired(database, deadlineIn(10_000));
+    const found = await left();
+    t.same([...found.keys()].sort(), (hasMore ? [many, held] : [held]).sort());
+    t.equal(found.get(held), 6);
+    t.equal(count, isFirst ? 2 : hasMore ? 0 : 1);
+    const reads = found.get(many) ?? 0;
+    t.ok(before - reads > 0 && before - reads <= 5000, `${before - reads} at once`);
+    before = reads;
+    if (!hasMore) break;
+    t.equal((await partsOf(many)).length, 1, 'its speech goes with it');
+  }
+  t.same(await s.sql`select from recording_reads where recording_id in ${s.sql([many, few, none])}`, []);
+});
+
+t.test('a member that joined late lists what it may hear, and nothing of the time before', async (t) => {
+  const [ann, bob, cid] = [
+    await s.person('late-ann'),
+    await s.person('late-bob'),
+    await s.person('late-cid'),
+  ];
+  const group = await s.talkgroup('late', ann, bob);
+  const started = Date.now() - 3_600_000;
+  const rows: RecordingTail[] = Array.from({ length: 400 }, (_, n) => {
+    const started_at = started + n * 1000;
+    return {
+      id: recordingIdOf({ startedAt: started_at, session: ++session, burst: 1, piece: 0 }),
+      ...{ talkgroup_id: group.id as never, talkgroup_number: 1, talkgroup_name: 'late' },
+      ...{ user_id: ann.id, username: n % 2 === 0 ? 'even' : 'odd', started_at, days: 1, epoch: n },
+      ...{ was_required: n % 3 === 0, priority: 1, emergency: n % 5 === 0, codec: null, crypto: null },
+      ...{ first_frame: 1, frames: 1, duration_ms: 20, code: 'released', lost: {} },
+    };
+  });
+  await store({ rows, parts: [] });
+  const set = (created_at: number, keys: boolean, epoch: number) =>
+    s.sql`update memberships set created_at = to_timestamp(${created_at}::float8 / 1000), may_have_keys = ${keys},
+      first_epoch = ${epoch} where talkgroup_id = ${group.id} and user_id = ${bob.id}`;
+  const encrypt = (mode: string) => s.sql`update talkgroups set encryption = ${mode} where id = ${group.id}`;
+  const pages = async (person: Person, query: string) => {
+    const ids: string[] = [];
+    for (let after: unknown = null; after !== undefined; ) {
+      const { recordings, next } = (await person.get(
+        `/recordings?talkgroup_id=${group.id}&limit=20${query}${after === null ? '' : `&after=${after}`}`,
+      )) as { recordings: { recording_id: string }[]; next: string | null };
+      ids.push(...recordings.map(({ recording_id }) => recording_id));
+      after = next ?? undefined;
+    }
+    return ids;
+  };
+  const check = async (person: Person, mayHear: (row: RecordingTail, n: number) => boolean, why: string) => {
+    const heard = rows.filter(mayHear);
+    const idsOf = (some: readonly RecordingTail[]) => some.map(({ id }) => id);
+    t.same(await pages(person, '&order=oldest'), idsOf(heard), why);
+    t.same(await pages(person, ''), idsOf(heard).reverse(), why);
+    t.same(await pages(person, '&talker=odd&order=oldest'), idsOf(heard.filter((r) => r.username === 'odd')));
+    t.same(await pages(person, '&emergency=true&order=oldest'), idsOf(heard.filter((r) => r.emergency)));
+    t.same(await pages(person, `&user_id=${ann.id}&order=oldest`), idsOf(heard), why);
+    const since = `&order=oldest&since=${new Date(started + 100_000).toISOString()}`;
+    t.same(await pages(person, since), idsOf(heard.filter((r) => r.started_at >= started + 100_000)), why);
+  };
+  const at = started + 350_000;
+  await set(at, true, 0);
+  await check(bob, (_, n) => n >= 350, 'in the very millisecond');
+  await set(at + 0.5, true, 0);
+  await check(bob, (_, n) => n >= 351, 'half a millisecond later');
+  await set(at - 0.5, true, 0);
+  await check(bob, (_, n) => n >= 350, 'half a millisecond earlier');
+  await set(at - 200_000, true, 300);
+  await check(bob, (row, n) => n >= 150 && (!row.was_required || n >= 300), 'keys that came later');
+  await set(at, false, 0);
+  await check(bob, (row, n) => n >= 350 && !row.was_required, 'without keys');
+  await encrypt('required');
+  await check(bob, () => false, 'required now, and without keys');
+  await check(s.admin, () => true, 'an administrator');
+  await set(at, true, 360);
+  await check(bob, (row, n) => n >= 350 && (!row.was_required || n >= 360), 'required, with keys');
+  t.match(await cid.call('GET', `/recordings?talkgroup_id=${group.id}`), {
+    ...{ status: 404, body: { error: 'talkgroup not found' } },
+  });
+  await s.sql`update users set role = 'admin' where id = ${cid.id}`;
+  await check(cid, () => true, 'the role of now');
+  const odd = rows.filter((row) => row.username === 'odd').map(({ id }) => id);
+  const ofTalker = await listOf(s.admin, 'talker=odd&order=oldest&limit=200');
+  t.same(
+    ofTalker.map(({ recording_id }) => recording_id),
+    odd,
+    'of all talkgroups',
+  );
 });
 
 t.test('a node reads four recordings at once, and one of each user', async (t) => {

@@ -3,7 +3,7 @@ import type { Database } from '../../db/client.js';
 import type { Deadline } from '../../db/deadline.js';
 import { lowestIdFrom } from '../../protocol/recording-id.js';
 import { isAdmin } from '../holding/store.js';
-import { couldHear, type Reader } from '../reading/store.js';
+import { couldHear, lowestIdOf, type Reader } from '../reading/store.js';
 
 /** Of a talkgroup. It bounds the rows that one question reads. */
 export const COUNT_MAX = 20;
@@ -42,9 +42,7 @@ export async function missedRecordings(
       join memberships m on m.user_id = ${user}
       join talkgroups t on t.id = m.talkgroup_id
       cross join lateral (
-        -- The lowest id of the time of joining, as in protocol/recording-id.ts.
-        select greatest(${lowestIdFrom(since)}::uuid, (lpad(to_hex(floor(extract(epoch from m.created_at) * 1000)::bigint),
-                 12, '0') || '70008000000000000000')::uuid) as id
+        select greatest(${lowestIdFrom(since)}::uuid, ${lowestIdOf(sql)}) as id
       ) begin
       cross join lateral (
         select count(*)::integer as recordings, min(started_at) as first_at

@@ -25,9 +25,16 @@ export const mayHear = (sql: Sql, { user, access }: Reader): Fragment => sql`(
     select from memberships m join talkgroups t on t.id = m.talkgroup_id
     where m.user_id = ${user} and m.talkgroup_id = r.talkgroup_id and ${couldHear(sql)})))`;
 
+/** Whether the member `m` of the talkgroup `t` hears it live now. */
+const hearsNow = (sql: Sql): Fragment => sql`(t.encryption <> 'required' or m.may_have_keys)`;
+
+/** The lowest id of recordings since the member `m` joined, as in protocol/recording-id.ts. */
+export const lowestIdOf = (sql: Sql): Fragment => sql`
+  (lpad(to_hex(floor(extract(epoch from m.created_at) * 1000)::bigint), 12, '0') || '70008000000000000000')::uuid`;
+
 /** Whether the member `m` of the talkgroup `t` could hear the recording `r` live. */
 export const couldHear = (sql: Sql): Fragment => sql`
-  m.created_at <= r.started_at and (t.encryption <> 'required' or m.may_have_keys)
+  m.created_at <= r.started_at and ${hearsNow(sql)}
   and (not r.was_required or (m.may_have_keys and m.first_epoch <= r.epoch))`;
 
 /**
@@ -90,7 +97,15 @@ export interface Wanted {
   readonly page: Page;
 }
 
-/** One more than the page has. null: no talkgroup of the reader. */
+/** Of all ids. */
+const LOWEST_ID = '00000000-0000-0000-0000-000000000000';
+
+/**
+ * One more than the page has. null: no talkgroup of the reader. The index is read from the time at which the reader joined, and
+ * not at all for a reader that may hear nothing now.
+ *
+ * LIMIT: what was said after the reader joined and before it had the keys is read and left out.
+ */
 export async function readRecordings(
   database: Database,
   deadline: Deadline,
@@ -102,13 +117,20 @@ export async function readRecordings(
   const rows = await database.read<RecordingRow & { readonly is_known: boolean }>(
     deadline,
     (sql) => sql`
-      with reader as (
-        select ${isAdmin(sql, reader.user)} or (${reader.access === 'members'} and exists (
-                 select from memberships where user_id = ${reader.user} and talkgroup_id = ${talkgroup}::uuid)) as is_known
+      with reader as materialized (
+        select admin.is_admin or coalesce(member.is_member, false) as is_known,
+               case when admin.is_admin then ${LOWEST_ID}::uuid else member.from_id end as from_id
+        from (select ${isAdmin(sql, reader.user)} as is_admin) admin
+        left join (
+          select true as is_member, case when ${hearsNow(sql)} then ${lowestIdOf(sql)} end as from_id
+          from memberships m join talkgroups t on t.id = m.talkgroup_id
+          where ${reader.access === 'members'} and m.user_id = ${reader.user} and m.talkgroup_id = ${talkgroup}::uuid
+        ) member on true
       ), found as (
         select ${columns(sql, isAdmin(sql, reader.user))}
         from recordings r
         where ${isListed(sql, isAdmin(sql, reader.user))} and ${mayHear(sql, reader)}
+          and r.id >= (select from_id from reader)
           ${talkgroup === null ? sql`` : sql`and r.talkgroup_id = ${talkgroup}`}
           ${user === null ? sql`` : sql`and r.user_id = ${user}`}
           ${talker === null ? sql`` : sql`and r.username = ${talker}`}
@@ -152,7 +174,19 @@ export interface Speech {
   readonly speech: Buffer;
 }
 
-/** Notes that the reader listened. null: there is none that the reader may hear. */
+/**
+ * Whether a row of `recording_reads` is of the recording. To be ordered by `recording_id, id`. When most rows are of one recording,
+ * an equation would let PostgreSQL read the whole table in place of the index.
+ */
+export const areReadsOf = (sql: Sql, id: Fragment): Fragment => sql`recording_id between ${id} and ${id}`;
+
+/** Of a recording, in which one of the reader is looked for. It bounds the rows that one request reads. */
+const NEWEST_READS = 200;
+
+/**
+ * Notes that the reader listened, when it did not in the last 10 minutes. Requests that run at the same time may leave a row each.
+ * null: there is none that the reader may hear.
+ */
 export async function readSpeech(
   database: Database,
   deadline: Deadline,
@@ -167,7 +201,13 @@ export async function readSpeech(
         where r.id = ${id} and ${isListed(sql, isAdmin(sql, reader.user))} and ${mayHear(sql, reader)}
       ), noted as (
         insert into recording_reads (reader_id, reader_name, recording_id)
-        select u.id, u.username, heard.id from heard, users u where u.id = ${reader.user} and not heard.is_erased
+        select u.id, u.username, heard.id from heard, users u
+        where u.id = ${reader.user} and not heard.is_erased and not exists (
+          select from (
+            select reader_id, of_key, at from recording_reads
+            where ${areReadsOf(sql, sql`heard.id`)} order by recording_id desc, id desc limit ${NEWEST_READS}
+          ) newest
+          where reader_id = u.id and not of_key and at > now() - interval '10 minutes')
       )
       select talkgroup_number as number, is_erased,
              (select string_agg(bytes, '' order by from_frame) from recording_parts

@@ -48,8 +48,10 @@ export function keptIn(t: Test, s: Pick<Service, 'sql' | 'url' | 'admin'>) {
     expire: (id: string, ago: string) =>
       s.sql`update recordings set expires_at = now() - ${ago}::text::interval where id = ${id}`,
     /** As upkeep does it, once. */
-    deleteOld: async () =>
-      (await deleteExpired(database, NO_DEADLINE)) + (await deleteErased(database, NO_DEADLINE)),
+    deleteOld: async () => {
+      await deleteExpired(database, NO_DEADLINE);
+      await deleteErased(database, NO_DEADLINE);
+    },
     partsOf: (id: string) =>
       s.sql`select from_frame::int from recording_parts where recording_id = ${id} order by 1`,
     isThere: async (id: string) => (await s.sql`select from recordings where id = ${id}`).length === 1,

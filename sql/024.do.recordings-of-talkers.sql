@@ -1,0 +1,2 @@
+-- Lists of one talker.
+create index recordings_talker on recordings (username, id);
