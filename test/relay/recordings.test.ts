@@ -81,7 +81,7 @@ t.test('only what a member could hear live is open to it, and all to an administ
   t.match(await stranger.call('GET', `/recordings?talkgroup_id=${id}`), {
     ...{ status: 404, body: { error: 'talkgroup not found' } },
   });
-  t.equal((await stranger.call('GET', '/recordings')).status, 404, 'a user must name the talkgroup');
+  t.equal((await stranger.call('GET', '/recordings')).status, 400, 'a user must name the talkgroup');
   t.ok((await listOf(chief, `user_id=${people[0].id}`)).length >= 2);
   // The token still says admin.
   await s.sql`update users set role = 'user' where id = ${chief.id}`;
