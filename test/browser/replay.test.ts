@@ -83,8 +83,11 @@ t.test('a button replays the last call, live speech has half its volume, and not
   await replayOf({ tile }, 'Fire').click();
   await replaying(page, 'bob').waitFor();
   await isHeard(page, 440);
-  const soft = await steady(page, 880);
-  t.ok(Math.abs(loud - 6 - soft) < 1.5, `live: ${loud.toFixed(1)} dBFS before, ${soft.toFixed(1)} now`);
+  // It fades, and on a busy machine a level on the way seems to stay.
+  await comesTrue(
+    'live speech has half its volume',
+    async () => Math.abs(loud - 6 - (await level(page, 880))) < 1.5,
+  );
   t.strictSame(await violationsOn(page), []);
   const stop = tile('Fire').getByRole('button', { name: 'Stop replay' });
   t.ok(await stop.and(page.locator(':focus')).isVisible(), 'it keeps the focus');
