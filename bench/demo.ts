@@ -32,6 +32,8 @@ const END_MS_MAX = 5_000;
 /** Nodes find each other within a second. */
 const REACH_MS_MAX = 10_000;
 const NODES_MAX = 9;
+/** Of nodes that learn of each other, LOOK_MS apart. */
+const SETTLED_TRIES = 500;
 /** Between two looks for the recording (ms). */
 const LOOK_MS = 10;
 
@@ -93,7 +95,17 @@ async function setUp(rest: string): Promise<{ talkgroupId: string; tokens: strin
     token: admin.jwt,
     body: { name: 'Alpha' },
   });
-  await call(rest, `PATCH /talkgroups/${talkgroup.id}`, { token: admin.jwt, body: { recording_days: 1 } });
+  const change = { token: admin.jwt, body: { recording_days: 1 } };
+  for (let left = SETTLED_TRIES; left > 0; left--) {
+    try {
+      await call(rest, `PATCH /talkgroups/${talkgroup.id}`, change);
+      break;
+    } catch (error) {
+      // Expected of nodes that have just begun: they do not know of each other yet.
+      if (left === 1 || !(error instanceof Error) || !error.message.includes('answered 409')) throw error;
+      await setTimeout(LOOK_MS);
+    }
+  }
   const tokens: string[] = [];
   for (const username of ['unit-7', 'control']) {
     const { jwt } = await call<{ jwt: string }>(rest, 'POST /auth/register', {

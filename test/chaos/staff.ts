@@ -1,5 +1,6 @@
 // The people of a run and their talkgroups, made by REST as any client makes them.
 import type postgres from 'postgres';
+import { eventually } from '../helpers/eventually.js';
 import type { FloorMode, Person, Talkgroup } from './radio.js';
 import type { Call } from './requests.js';
 
@@ -57,7 +58,8 @@ export async function recruit(
   const talkgroups = await Promise.all(plans.map(({ name, mode }) => talkgroup(name, mode)));
   for (const { id } of talkgroups) {
     const body = { recording_days: 1 };
-    await must({ method: 'PATCH', path: `/talkgroups/${id}`, token: adminToken, body });
+    // Nodes that have just begun do not know of each other yet.
+    await eventually(() => must({ method: 'PATCH', path: `/talkgroups/${id}`, token: adminToken, body }));
   }
   const files = await Promise.all(['File A', 'File B'].map((name) => talkgroup(name, 'open')));
   const accounts = [];

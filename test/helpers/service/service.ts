@@ -18,7 +18,7 @@ import { createLog } from '../../../src/log.js';
 import { decodeFrames } from '../../../src/protocol/bundle.js';
 import { END, encodeFrame, type Frame, START } from '../../../src/protocol/frame.js';
 import { migratedDatabase } from '../database/cluster.js';
-import { HANGS_MS } from '../eventually.js';
+import { eventually, HANGS_MS } from '../eventually.js';
 import { callJson } from '../http/call-json.js';
 import { messageIn } from '../relay/heard-message.js';
 import { authorityOfTests } from '../relay/late-authority.js';
@@ -207,6 +207,13 @@ async function peopleOf(t: Test, { rest, ws, nodes = [], metricsOfThreads: metri
       (isRepeatable && isUnconfirmed(answer)) ||
       ((isRepeatable || path === '/talkgroups') && isUnknown(answer));
     for (let again = 0; again < 10 && isToRepeat(); again++) answer = await call(method, path, token, body);
+    // Nodes that have just begun do not know of each other yet.
+    if (answer.body.error === 'not every node of the service records')
+      answer = await eventually(async () => {
+        const next = await call(method, path, token, body);
+        if (next.status === 409) throw new Error(`${next.body.error}`);
+        return next;
+      });
     if (answer.status !== 200)
       throw new Error(`${method} ${path}: ${answer.status} ${JSON.stringify(answer.body)}`);
     await followed({ method, path, token });
