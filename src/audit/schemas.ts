@@ -1,8 +1,8 @@
 // Declares the acts of administrators, dispatchers and commands, as the audit log lists them.
 import { ACT_NAMES, type ACTS, type Act, WAYS } from '../db/acts.js';
 import { EXAMPLE } from '../examples.js';
-import { limitInQuery } from '../http/paging.js';
-import { Id, SHOWN_AS, shownId, Timestamp } from '../http/schemas.js';
+import { beforeInQuery, limitInQuery, PageBefore } from '../http/paging.js';
+import { Id, shownId, Timestamp } from '../http/schemas.js';
 import { encryptions, floorModes } from '../protocol/codes.js';
 import { type Static, type TSchema, Type } from '../typebox.js';
 
@@ -13,17 +13,7 @@ export const ACTS_PRESET = 100;
 
 export const ActQuery = Type.Object({
   limit: limitInQuery({ maximum: 200, preset: ACTS_PRESET }),
-  before: Type.Optional(
-    Type.Refine(
-      Type.String({
-        description:
-          'The page begins before this id, which need not exist any more. Send `next` of the last page.',
-        [SHOWN_AS]: { type: 'integer', minimum: 1 },
-      }),
-      (text) => /^[1-9]\d{0,14}$/.test(text),
-      () => 'must be an id of an act',
-    ),
-  ),
+  before: beforeInQuery('an act'),
   user_id: Type.Optional(
     shownId('Only acts by this user, and acts done to this user or to a device of this user.', EXAMPLE.user),
   ),
@@ -99,12 +89,9 @@ export const OneAct = Type.Object(
   { title: 'Act' },
 );
 
-export const ActList = Type.Object(
+export const ActList = PageBefore(
   {
     acts: Type.Array(OneAct),
-    next: Type.Union([Type.String(), Type.Null()], {
-      description: 'Value of `before` for the next page, null on the last page.',
-    }),
   },
   {
     title: 'ActList',

@@ -47,6 +47,21 @@ export function limitInQuery({ maximum, preset }: { maximum: number; preset: num
   );
 }
 
+/** Where a page of numbered entries begins, the newest first. `entry`: one of them, with its article. */
+export function beforeInQuery(entry: string) {
+  return Type.Optional(
+    Type.Refine(
+      Type.String({
+        description:
+          'The page begins before this id, which need not exist any more. Send `next` of the last page.',
+        [SHOWN_AS]: { type: 'integer', minimum: 1 },
+      }),
+      (text) => /^[1-9]\d{0,14}$/.test(text),
+      () => `must be an id of ${entry}`,
+    ),
+  );
+}
+
 /** The columns that a list is sorted by, and how PostgreSQL compares each. */
 export type Columns = Readonly<Record<string, Kind>>;
 
@@ -173,6 +188,18 @@ export const InPages = <List extends TProperties>(list: List, options: Shown) =>
 /** The answer of a list that is read in pages only. */
 export const OnePage = <List extends Record<string, TSchema>>(list: List, options: Shown) =>
   Type.Object({ ...list, next: Next }, options);
+
+/** The answer of a list of numbered entries, the newest first. */
+export const PageBefore = <List extends Record<string, TSchema>>(list: List, options: Shown) =>
+  Type.Object(
+    {
+      ...list,
+      next: Type.Union([Type.String(), Type.Null()], {
+        description: 'Value of `before` for the next page, null on the last page.',
+      }),
+    },
+    options,
+  );
 
 /** How the reference shows it. */
 type Shown = {

@@ -1,7 +1,7 @@
 // Declares who listened to recordings, as administrators see it.
 import { EXAMPLE } from '../../examples.js';
-import { limitInQuery } from '../../http/paging.js';
-import { Id, SHOWN_AS, Timestamp } from '../../http/schemas.js';
+import { beforeInQuery, limitInQuery, PageBefore } from '../../http/paging.js';
+import { Id, Timestamp } from '../../http/schemas.js';
 import { Type } from '../../typebox.js';
 import { EXAMPLE_ID, IdInQuery, Nullable } from '../schemas.js';
 
@@ -12,17 +12,7 @@ export const ReadQuery = Type.Object({
   recording_id: IdInQuery('Only those of this recording.'),
   reader_id: IdInQuery('Only those of this user.'),
   limit: limitInQuery({ maximum: 200, preset: READS_PRESET }),
-  before: Type.Optional(
-    Type.Refine(
-      Type.String({
-        description:
-          'The page begins before this id, which need not exist any more. Send `next` of the last page.',
-        [SHOWN_AS]: { type: 'integer', minimum: 1 },
-      }),
-      (text) => /^[1-9]\d{0,14}$/.test(text),
-      () => 'must be an id of an entry',
-    ),
-  ),
+  before: beforeInQuery('an entry'),
 });
 
 const Read = Type.Object(
@@ -41,12 +31,9 @@ const Read = Type.Object(
   { title: 'Read' },
 );
 
-export const ReadList = Type.Object(
+export const ReadList = PageBefore(
   {
     reads: Type.Array(Read),
-    next: Type.Union([Type.String(), Type.Null()], {
-      description: 'Value of `before` for the next page, null on the last page.',
-    }),
   },
   {
     title: 'ReadList',
